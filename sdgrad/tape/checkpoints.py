@@ -43,6 +43,7 @@ from sdgrad.runtime.compile.python_call import CallsPython
 from sdgrad.runtime.libraries.checkpoint_schedule import PARTS, count_of_numbers
 from sdgrad.tape.cost_model import bytes_in, bytes_of, guess
 from sdgrad.tape.plan import Checkpoint, TapePlan
+from sdgrad.tape.room import Room
 
 
 def worthwhile(program: Program, plan: TapePlan) -> Iterator[Path]:
@@ -88,31 +89,31 @@ def checkpoint(program: Program, memory: Memory, plan: TapePlan, path: Path, nam
     plain = plain and not any(isinstance(n, NodeCall) and isinstance(n.node, CallsPython) for n in walk(loop.body))
     if trips is None or not plain or carried_symbols(loop, program):  # a symbol is no container to save
         return None
-    state_bytes, kept = max(1, sum(guess(c) for c in state)), bytes_in(path, plan)
-    places = places_of(int(trips.count), state_bytes, kept, is_cheap(loop, kept))
-    numbers = dense(dace.int64, [sympy.Integer(count_of_numbers(1, places))], transient=True)
+    kept = bytes_in(path, plan)
+    room = room_of(int(trips.count), max(1, sum(guess(c) for c in state)), kept, is_cheap(loop, kept))
+    count = count_of_numbers(int(trips.count), room.state_units, room.units)
     return Checkpoint(
         trips,
-        places,
-        saved=tuple((c, _room(c, (places,), names)) for c in state),
+        room,
+        saved=tuple((c, _room(c, (room.states,), names)) for c in state),
         fixed=tuple((c, _room(c, (), names)) for c in found if c not in state),
-        numbers=Container(names.fresh(f"schedule_{loop.symbol}"), numbers),
+        numbers=Container(names.fresh(f"schedule_{loop.symbol}"), dense(dace.int64, [sympy.Integer(count)], True)),
         symbols={part: names.fresh(f"{part}_{loop.symbol}") for part in PARTS},
         base=names.fresh(f"base_{loop.symbol}"),
         unit=names.fresh(f"unit_{loop.symbol}"),
     )
 
 
-def places_of(count: int, state: int, tape: int, cheap: bool) -> int:
-    """Return the number of places for states and for tapes of a trip: as few as pay, or as many as there is memory for.
+def room_of(count: int, state: int, tape: int, cheap: bool) -> Room:
+    """Return the room for states and tapes: as little as pays, or as much as there is memory for.
 
     :param count: trips of the loop.
     :param state: bytes of the state that a trip starts from.
     :param tape: bytes of the tapes of all trips.
     :param cheap: it takes less time to run trips again than to keep their tapes.
     """
-    room = min(most_bytes(), bytes_of_levels(state, tape)) if cheap else most_bytes()
-    return max(2, min(count, int(room / (state + tape / count))))
+    most = min(most_bytes(), bytes_of_levels(state, tape)) if cheap else most_bytes()
+    return Room.of(count, state, -(-tape // count), most)
 
 
 def bytes_of_levels(state: int, tape: int) -> int:

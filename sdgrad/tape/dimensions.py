@@ -106,7 +106,7 @@ class _Nest:
         """Add the dimension of the places that trips of a checkpointed loop have, and that of units between these."""
         self.known.append(checkpoint.trips)
         self.dimensions += [
-            (sympy.Integer(checkpoint.places), checkpoint.place),
+            (sympy.Integer(checkpoint.room.tapes), checkpoint.place),
             (sympy.Integer(1), sym(checkpoint.unit)),
         ]
 

@@ -16,7 +16,8 @@ import sympy
 from sdgrad.analysis.paths import Path
 from sdgrad.program.tree import Container, Instr, Leaf, Let, Load, Param, Region, Source, Store
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import sym
+from sdgrad.symbolic.expr import free_names, sym
+from sdgrad.tape.room import Room
 
 
 @dataclass(frozen=True)
@@ -126,12 +127,12 @@ class Counter:
 class Checkpoint:
     """Describe a loop that keeps some of its states, and tapes of some of its trips, as a schedule says while it runs.
 
-    Each state, and each tape of a trip, has a place in the room; a state and a tape of one number may take the same
-    memory (:mod:`sdgrad.tape.scheduled_loops`).
+    States, and tapes of a trip, have places in arrays of their own, or later share one
+    (:mod:`sdgrad.optimize.dataflow.checkpoint_memory`).
     """
 
     trips: Param  # the loop's variable
-    places: int
+    room: Room
     saved: tuple[tuple[Container, Container], ...]  # containers of the state, and where each is saved
     fixed: tuple[tuple[Container, Container], ...]  # operands of all trips that nodes after the loop overwrite
     numbers: Container  # of the schedule
@@ -155,7 +156,8 @@ class Checkpoint:
 
     def __str__(self) -> str:
         state = ", ".join(dict.fromkeys(c.name for c, _ in self.kept))
-        return f"checkpoints of {state} along {self.trips.name}: room for {self.places} of {self.trips.count} trips"
+        room = f"room for {self.room.states} states and {self.room.tapes} tapes of {self.trips.count} trips"
+        return f"checkpoints of {state} along {self.trips.name}: {room}"
 
 
 @dataclass(frozen=True)
@@ -223,6 +225,12 @@ class TapePlan:
         found += [kept for c in self.checkpoints.values() for _, kept in c.kept]
         found += [c.numbers for c in self.checkpoints.values()]
         return tuple({c.name: c for c in found}.values())
+
+    def placed(self, loop: Path) -> list[Container]:
+        """Return the tapes that have a place for each trip of a loop with checkpoints."""
+        base = self.checkpoints[loop].base
+        found = (k for k in self.all_kept() if k.owner == loop and base in free_names(*k.index))
+        return [*{k.tape.name: k.tape for k in found}.values()]
 
     def numbers(self) -> sympy.Expr:
         """Count the floating-point numbers on the tape."""

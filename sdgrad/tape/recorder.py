@@ -59,8 +59,9 @@ class Recorder:
             out += [kept.leaf for kept in before if not kept.inline]
             if owner is None and here in self.plan.checkpoints and isinstance(node, Loop):
                 again = self.record(node.body, (*here, 0), owner=here)
-                tapes = {k.tape.name: k.tape for k in self.plan.all_kept() if k.owner == here}
-                out += scheduled_loops.forward(node, self.plan.checkpoints[here], again, [*tapes.values()], self.names)
+                out += scheduled_loops.forward(
+                    node, self.plan.checkpoints[here], again, self.plan.placed(here), self.names
+                )
                 continue
             recording = self.recording(with_children(node, arms), here, before)
             out.append(recording)

@@ -59,7 +59,9 @@ def forward(loop: Loop, found: Checkpoint, again: Block, tapes: Sequence[Contain
     once = [_copy(kept, state, None, names) for state, kept in found.fixed]
     states = {f"{STATE}{k}": _whole(kept) for k, (_, kept) in enumerate(found.saved)}
     kept = {**states, **{f"{TAPE}{k}": _whole(tape) for k, tape in enumerate(tapes)}}
-    node = CheckpointSchedule("start", [str(found.trips.count), "1", "1", str(found.places), "1"], [*kept])
+    room, apart, mixed = found.room, 1, 1
+    given = (found.trips.count, room.state_units, room.tape_units, room.units, mixed, apart)
+    node = CheckpointSchedule("start", [*map(str, given)], [*kept])
     start = NodeCall(node, {}, {"_numbers": _whole(found.numbers), **kept}, loop.source)
     return [*once, start, _parts(loop, found, "forwards", (again,), names)]
 

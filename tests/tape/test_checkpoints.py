@@ -10,6 +10,7 @@ import sdgrad
 from sdgrad.config import config
 from sdgrad.convert.callables import bind_arguments
 from sdgrad.tape import checkpoints
+from sdgrad.tape.room import Room
 from sdgrad.testing import check_grads
 
 N, T = 12, 23  # trips are a prime number: no segment length divides it
@@ -187,11 +188,15 @@ CUT = (
 WHOLE = (by_threes, in_two_places, until, left_early)
 
 
-@pytest.fixture(params=[2, 5, None], ids=["least", "five", "chosen"])
+@pytest.fixture(params=[0, 5, None], ids=["least", "five", "chosen"])
 def places(request, monkeypatch):
-    """Room for the least, for some states and tapes, and for as many as the engine chooses."""
+    """Room for the least, for five states and tapes, and for as many as the engine chooses."""
     if request.param is not None:
-        monkeypatch.setattr(checkpoints, "places_of", lambda *sizes: request.param)
+
+        def room(count, state, tape, cheap):
+            return Room.of(count, state, -(-tape // count), request.param * (state + tape // count))
+
+        monkeypatch.setattr(checkpoints, "room_of", room)
 
 
 @pytest.fixture
@@ -313,7 +318,7 @@ def test_chosen_by_size():
     x, w = np.linspace(0.1, 0.9, 1000), np.linspace(0.2, 0.4, 1000)
     plan = plan_of(long, x, w)
     (found,) = plan.checkpoints.values()
-    assert 2 <= found.places < 2 * 2000**0.5 and found.trips.count == 2000
+    assert 2 <= found.room.tapes < 2 * 2000**0.5 and found.trips.count == 2000
     assert plan.numbers() < 2 * 1000 * (2 * 2000**0.5 + 3)
     assert not plan_of(heavy, x, w).checkpoints
     assert not plan_of(fresh(long), x[:50], w[:50]).checkpoints
@@ -336,7 +341,7 @@ def test_chosen_room():
     x, w = np.linspace(0.1, 0.9, 10_000), np.linspace(0.2, 0.4, 10_000)
     plan = plan_of(longer, x, w)
     (found,) = plan.checkpoints.values()
-    assert plan.numbers() + found.places * 10_000 < 100 * 10_000
+    assert plan.numbers() + found.room.states * 10_000 < 100 * 10_000
 
 
 def network(x, w):
@@ -360,7 +365,7 @@ def test_tapes_that_do_not_fit(f, free, monkeypatch):
         assert not plan_of(fresh(f), x, w).checkpoints
         monkeypatch.setattr(checkpoints, "free_memory", lambda: free)
         (found,) = plan_of(own, x, w).checkpoints.values()
-        assert 2 <= found.places < 40
+        assert 1 <= found.room.tapes < 40
         wanted = stored(f, x, w)
         value, gradients = sdgrad.value_and_grad(own, wrt=("x", "w"))(x, w)
         assert value == wanted[0]
@@ -371,5 +376,5 @@ def test_tapes_that_do_not_fit(f, free, monkeypatch):
 def test_printed():
     """The plan says what is kept where, and so does the explanation."""
     x, w = np.linspace(0.1, 0.9, 1000), np.linspace(0.2, 0.4, 1000)
-    assert "room for 44 of 2000 trips" in str(plan_of(long, x, w))
+    assert "states and 44 tapes of 2000 trips" in str(plan_of(long, x, w))
     assert "checkpoint_y" in str(sdgrad.explain(long, x, w))

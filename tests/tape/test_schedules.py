@@ -14,9 +14,9 @@ from sdgrad.runtime.libraries.checkpoint_schedule import BEFORE_ITEMS, PARTS, co
 SOURCE = """
 #include "sdgrad_schedule.h"
 extern "C" {
-int64_t items(int64_t state, int64_t room) { return sdgrad::schedule_items(state, room); }
-int start(int64_t trips, int64_t state, int64_t tape, int64_t room, int mixed, int64_t *numbers) {
-    try { sdgrad::start_schedule(trips, state, tape, room, mixed != 0, numbers); } catch (...) { return 0; }
+int64_t items(int64_t trips, int64_t state, int64_t room) { return sdgrad::schedule_items(trips, state, room); }
+int start(int64_t trips, int64_t state, int64_t tape, int64_t room, int mixed, int apart, int64_t *numbers) {
+    try { sdgrad::start_schedule(trips, state, tape, room, mixed, apart, numbers); } catch (...) { return 0; }
     return 1;
 }
 void next(int64_t *numbers, int backwards) {
@@ -34,49 +34,56 @@ def library(tmp_path_factory):
     subprocess.run(built, cwd=folder, check=True)
     found = ctypes.CDLL(str(folder / "s.so"))
     found.items.restype = ctypes.c_int64
-    found.items.argtypes = [ctypes.c_int64] * 2
+    found.items.argtypes = [ctypes.c_int64] * 3
     address = np.ctypeslib.ndpointer(np.int64)
-    found.start.argtypes = [*[ctypes.c_int64] * 4, ctypes.c_int, address]
+    found.start.argtypes = [*[ctypes.c_int64] * 4, *[ctypes.c_int] * 2, address]
     found.next.argtypes = [address, ctypes.c_int]
     return found
 
 
 class Machine:
-    """Run a schedule on a room whose units say what is in them; count trips that run forwards."""
+    """Run a schedule on a room, or on arrays of places, that know what is in them; count trips that run forwards."""
 
-    def __init__(self, library, trips, state, tape, room, mixed=True):
+    def __init__(self, library, trips, state, tape, room, mixed=True, apart=False):
         self.library, self.state, self.tape, self.trips = library, state, tape, trips
-        assert count_of_numbers(state, room) == BEFORE_ITEMS + 4 * library.items(state, room)
-        self.numbers = np.full(count_of_numbers(state, room), -7, np.int64)
-        self.is_possible = bool(library.start(trips, state, tape, room, mixed, self.numbers))
-        self.room, self.at, self.left, self.ran = [None] * room, 0, trips, 0
+        count = count_of_numbers(trips, state, room)
+        assert count == BEFORE_ITEMS + 4 * library.items(trips, state, room)
+        self.numbers = np.full(count + 1, -7, np.int64)
+        self.is_possible = bool(library.start(trips, state, tape, room, mixed, apart, self.numbers))
+        shared = [None] * room
+        self.states = [None] * trips if state == 0 else [None] * (room // state) if apart else shared
+        self.tapes = [None] * (room // tape) if apart else shared
+        self.sizes = (1, 1) if apart else (state or 1, tape)
+        self.at, self.left, self.ran = 0, trips, 0
 
-    def put(self, place, size, what):
-        assert place >= 0 and place + size <= len(self.room), "outside of the room"
-        self.room[place : place + size] = [what] * size
+    def put(self, array, place, size, what):
+        assert place >= 0 and place + size <= len(array), "outside of the room"
+        array[place : place + size] = [what] * size
 
-    def has(self, place, size, what):
-        assert self.room[place : place + size] == [what] * size, f"no {what} at {place}"
+    def has(self, array, place, size, what):
+        assert place >= 0 and array[place : place + size] == [what] * size, f"no {what} at {place}"
 
     def part(self, backwards):
         self.library.next(self.numbers, backwards)
         now = dict(zip(PARTS, map(int, self.numbers), strict=False))
+        state, tape = self.sizes
         if now["restore"] >= 0:
             self.at = now["first"]
-            self.has(now["restore"], self.state, ("state", self.at))
+            self.has(self.states, now["restore"], state, ("state", self.at))
         if now["save"] >= 0:
-            self.put(now["save"], self.state, ("state", self.at))
+            self.put(self.states, now["save"], state, ("state", self.at))
         assert now["first"] == self.at and now["first"] <= now["taped"] <= now["last"]
         self.ran += now["last"] - now["first"]
         for k in range(now["last"] - now["taped"]):
-            self.put((now["into"] + k) * self.tape + now["into_unit"], self.tape, ("tape", now["taped"] + k))
+            self.put(self.tapes, (now["into"] + k) * tape + now["into_unit"], tape, ("tape", now["taped"] + k))
         self.at = now["last"]
         for trip in range(now["back"] - 1, now["until"] - 1, -1):
             assert trip == self.left - 1 and self.at == self.left
-            place = (now["out_of"] + trip - now["until"]) * self.tape + now["out_of_unit"]
-            self.has(place, self.tape, ("tape", trip))
+            place = (now["out_of"] + trip - now["until"]) * tape + now["out_of_unit"]
+            self.has(self.tapes, place, tape, ("tape", trip))
             self.left -= 1
             self.at -= 1
+        assert self.numbers[-1] == -7, "more items than counted"
         return now["more"]
 
     def forwards(self):
@@ -127,10 +134,10 @@ def test_random_schedules(library):
     rng = np.random.default_rng(3)
     possible = 0
     for _ in range(10_000):
-        trips, state, tape = (int(rng.integers(1, high)) for high in (40, 4, 4))
+        trips, state, tape = (int(rng.integers(low, high)) for low, high in ((1, 40), (0, 4), (1, 4)))
         room = int(rng.integers(0, 60))
-        mixed = bool(rng.integers(2))
-        machine = Machine(library, trips, state, tape, room, mixed)
+        mixed, apart = bool(rng.integers(2)), bool(state == 0 or rng.integers(2))
+        machine = Machine(library, trips, state, tape, room, mixed, apart)
         assert machine.is_possible == (room >= tape + (state if trips > 1 else 0) or mixed and room >= trips * tape)
         if machine.is_possible:
             ran = machine.run()
@@ -143,7 +150,8 @@ def test_a_copy_starts_again_where_the_first_one_was(library):
     machine = Machine(library, 30, 2, 1, 12)
     machine.forwards()
     again = Machine(library, 30, 2, 1, 12)
-    again.numbers, again.room, again.at = machine.numbers.copy(), list(machine.room), machine.at
+    again.numbers, again.at = machine.numbers.copy(), machine.at
+    again.states = again.tapes = list(machine.states)
     machine.backwards()
     again.backwards()
 
@@ -160,3 +168,9 @@ def test_less_than_a_state_and_a_tape(library):
     assert Machine(library, 5, 3, 2, 5, mixed=False).run() == 15
     assert Machine(library, 5, 3, 2, 5).run() == 14  # the room of the last state takes a second tape
     assert Machine(library, 0, 3, 2, 4).run() == 0
+
+
+@pytest.mark.parametrize("trips", [1, 30, 20_000])
+def test_states_that_take_no_room(library, trips):
+    """Each trip but those with a tape of the first time runs twice."""
+    assert Machine(library, trips, 0, 1, 3, apart=True).run() == 2 * trips - min(3, trips)

@@ -13,9 +13,8 @@ halves of a pullback, or has no known size.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import dace
 import sympy
@@ -25,10 +24,9 @@ from sdgrad.program.descriptors import dense
 from sdgrad.program.names import Names
 from sdgrad.program.tree import Block, Container, Node, NodeCall, Program, Region, rewritten, walk, whole_region
 from sdgrad.runtime.libraries.checkpoint_schedule import STATE, TAPE, CheckpointSchedule, count_of_numbers
+from sdgrad.tape.room import units_for
 
 ALIGNED = 64  # bytes
-MOST_UNITS = 12
-"""Of a state or a tape: the table of a schedule grows with the units of the room."""
 
 
 def share_room(program: Program) -> Program:
@@ -39,44 +37,22 @@ def share_room(program: Program) -> Program:
     return program
 
 
-@dataclass(frozen=True)
-class Units:
-    """How a room is divided: bytes of a unit, and units of a state and of a tape."""
-
-    size: int
-    state: int
-    tape: int
-
-
-def units_for(state: int, tape: int) -> Units:
-    """Divide states and tapes of some bytes into units that leave little of them unused.
-
-    More units make the schedule's table longer: they have to save some memory.
-    """
-
-    def waste(units: Units) -> float:
-        used = units.state * units.size / state, units.tape * units.size / tape
-        return used[0] * used[1] * 1.01 ** (units.state + units.tape)
-
-    counts = [(p, q) for p in range(1, MOST_UNITS + 1) for q in range(1, MOST_UNITS + 1) if math.gcd(p, q) == 1]
-    return min((Units(_aligned(max(-(-state // p), -(-tape // q))), p, q) for p, q in counts), key=waste)
-
-
 def _aligned(size: int) -> int:
     return -(-size // ALIGNED) * ALIGNED
 
 
 def _shared(start: NodeCall, program: Program) -> Program:
     """Return the program with one array for what a loop keeps; unchanged if some of it has no known size."""
-    trips, _, _, places, mixed = map(int, start.node.given)
+    trips, state_units, _, _, mixed, _ = map(int, start.node.given)
     kept = {c: program.containers[r.container] for c, r in start.outputs.items()}
     states = [c for n, c in kept.items() if n.startswith(STATE)]
-    tapes = [c for n, c in kept.items() if n.startswith(TAPE) and c.shape[:2] == (places, 1)]
-    if not states or not tapes or not all(_is_own(c, program) for c in (*states, *tapes)):
+    tapes = [c for n, c in kept.items() if n.startswith(TAPE)]
+    if state_units == 0 or not states or not tapes or not all(_is_own(c, program) for c in (*states, *tapes)):
         return program
-    sizes = [sum(_aligned(_bytes(c)) for c in found) for found in (states, tapes)]
-    units = units_for(*sizes)
-    room = min(places * sum(map(_bytes, (*states, *tapes))) // units.size, trips * units.tape)
+    state, tape = (sum(_aligned(_bytes(c)) for c in found) for found in (states, tapes))
+    units = units_for(state, tape, ALIGNED)
+    taken = sum(int(c.desc.total_size) * c.dtype.bytes for c in (*states, *tapes))
+    room = min(taken // units.size, trips * units.tape)
     if room < units.state + units.tape:  # of small arrays, which would begin where no cache line does
         return program
     names = Names(program.containers)
@@ -86,9 +62,9 @@ def _shared(start: NodeCall, program: Program) -> Program:
     made |= _laid(tapes, whole, [(-(-room // units.tape), units.tape), (units.tape, 1)], units.size)
     numbers = kept["_numbers"].name
     made[numbers] = Container(
-        numbers, dense(dace.int64, [sympy.Integer(count_of_numbers(units.state, room))], transient=True)
+        numbers, dense(dace.int64, [sympy.Integer(count_of_numbers(trips, units.state, room))], transient=True)
     )
-    given = [trips, units.state, units.tape, room, mixed]
+    given = [trips, units.state, units.tape, room, mixed, 0]
     program = replace(program, containers={**program.containers, **made})
     return replace(program, body=_on_room(program.body, start, [*map(str, given)], whole, made[numbers]))
 

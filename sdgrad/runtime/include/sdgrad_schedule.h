@@ -61,6 +61,7 @@ class CheckpointTable {
     // The choice for `n` trips with `m` free units; `is_kept`: the state at their start is kept, beside these.
     int64_t choice(int64_t n, int64_t m, bool is_kept) const {
         if (n <= most) return (is_kept ? at_kept : at_free)[n * (room + 1) + m];
+        if (state == 0) return is_kept ? 1 : SAVE;
         const int64_t count = m < tape ? 0 : (m - tape) / state;
         if (!is_kept) return count >= 1 ? SAVE : IMPOSSIBLE;
         return split_of_states(n, count + 1);
@@ -110,19 +111,23 @@ inline std::shared_ptr<const CheckpointTable> checkpoint_table(int64_t trips, in
 
 // A schedule on its way: numbers only, so that a program keeps it in an array, and a copy of that array starts again
 // where the first one was. A program reads the first twelve, which say what runs next, in this order: put a state back,
-// keep it, run trips, run trips with a tape, run these backwards. The place of a tape is given in tapes, and units more.
+// keep it, run trips, run trips with a tape, run these backwards.
+//
+// Where states and tapes share a room, a state's place is given in units, and that of a tape in tapes, and units more.
+// Where they have arrays of their own (`apart`), both are given in places of these arrays: things that are in use at once
+// have different ones. States that take no unit have an array of their own, with a place for each trip.
 struct CheckpointSchedule {
     struct Item {
         int64_t is_state, first, last, place;  // of trips
     };
 
     int64_t more;                     // 1: there is another part of this way
-    int64_t restore, save;            // places in the room; -1: none
+    int64_t restore, save;            // places; -1: none
     int64_t first, taped, last;       // trips from `first` run, those from `taped` on with a tape, up to `last`
     int64_t into, into_unit;          // place of the tape of the first of these
     int64_t until, back;              // trips before `back` run backwards, down to `until`
     int64_t out_of, out_of_unit;      // place of the tape of that one
-    int64_t trips, state, tape, room, mixed;
+    int64_t trips, state, tape, room, mixed, apart;
     int64_t at, open, top, count;     // the trip whose state is there, trips left to run backwards, room and items in use
     Item items[1];                    // as many as schedule_items says
 
@@ -135,7 +140,7 @@ struct CheckpointSchedule {
         first = taped = last = at;
         if (backwards && at == open && count > 0 && items[count - 1].is_state) {
             at = first = taped = last = items[count - 1].first;
-            restore = items[count - 1].place;
+            restore = place_of_state(items[count - 1]);
         }
         go(*table);
         if (backwards && at == open && open > 0) reverse();
@@ -143,6 +148,10 @@ struct CheckpointSchedule {
     }
 
   private:
+    int64_t place_of_state(const Item &item) const {
+        return state == 0 ? item.first : apart ? item.place / state : item.place;
+    }
+
     bool is_kept() const { return count > 0 && items[count - 1].is_state && items[count - 1].first == at; }
 
     void go(const CheckpointTable &table) {
@@ -153,8 +162,8 @@ struct CheckpointSchedule {
                 tape_one();
             } else if (choice == CheckpointTable::SAVE) {
                 if (last > first || save >= 0) return;
-                save = top;
                 items[count++] = {1, at, at, top};
+                save = place_of_state(items[count - 1]);
                 top += state;
             } else {
                 if (last > taped) return;
@@ -165,7 +174,7 @@ struct CheckpointSchedule {
     }
 
     void tape_one() {
-        if (taped == last) into = top / tape, into_unit = top % tape;
+        if (taped == last) into = top / tape, into_unit = apart ? 0 : top % tape;
         if (count == 0 || items[count - 1].is_state || taped == last) items[count++] = {0, at, at, top};
         items[count - 1].last = last = ++at;
         top += tape;
@@ -173,7 +182,8 @@ struct CheckpointSchedule {
 
     void reverse() {
         const Item taken = items[--count];
-        back = taken.last, until = taken.first, out_of = taken.place / tape, out_of_unit = taken.place % tape;
+        back = taken.last, until = taken.first, out_of = taken.place / tape;
+        out_of_unit = apart ? 0 : taken.place % tape;
         open = at = taken.first;
         top = taken.place;
         while (count > 0 && items[count - 1].is_state && items[count - 1].first == open) top = items[--count].place;
@@ -181,16 +191,20 @@ struct CheckpointSchedule {
 };
 
 // The most items that are in use at once: states, and a run of tapes after each and before the first.
-inline int64_t schedule_items(int64_t state, int64_t room) { return 2 * (room / state) + 2; }
+inline int64_t schedule_items(int64_t trips, int64_t state, int64_t room) {
+    return 2 * std::min(trips, state == 0 ? trips : room / state) + 2;
+}
 
-inline void start_schedule(int64_t trips, int64_t state, int64_t tape, int64_t room, bool mixed, int64_t *numbers) {
+inline void start_schedule(int64_t trips, int64_t state, int64_t tape, int64_t room, bool mixed, bool apart,
+                           int64_t *numbers) {
     auto &schedule = *reinterpret_cast<CheckpointSchedule *>(numbers);
     trips = std::max(trips, int64_t(0));
     const auto table = checkpoint_table(trips, state, tape, room, mixed);
     if (trips > 0 && table->choice(trips, room, false) == CheckpointTable::IMPOSSIBLE)
         throw std::length_error("the room for states and tapes of a loop is less than one state and the tape of a trip");
     std::fill_n(numbers, 12, 0);
-    schedule.trips = trips, schedule.state = state, schedule.tape = tape, schedule.room = room, schedule.mixed = mixed;
+    schedule.trips = trips, schedule.state = state, schedule.tape = tape, schedule.room = room;
+    schedule.mixed = mixed, schedule.apart = apart;
     schedule.at = schedule.top = schedule.count = 0, schedule.open = trips;
     schedule.more = trips > 0;
 }

@@ -21,7 +21,7 @@ PARTS = (
 )
 """The numbers that say what runs next, in the order of ``CheckpointSchedule``."""
 
-BEFORE_ITEMS = len(PARTS) + 9
+BEFORE_ITEMS = len(PARTS) + 10
 
 STATE, TAPE = "_state", "_tape"
 """How the connectors of what a loop keeps begin."""
@@ -33,9 +33,9 @@ CODE = {
 }
 
 
-def count_of_numbers(state: int, room: int) -> int:
+def count_of_numbers(trips: int, state: int, room: int) -> int:
     """Return how many numbers a schedule has: as ``schedule_items`` counts them, with those before the items."""
-    return BEFORE_ITEMS + 4 * (2 * (room // state) + 2)
+    return BEFORE_ITEMS + 4 * (2 * min(trips, room // state if state else trips) + 2)
 
 
 @dace.library.environment
@@ -76,9 +76,9 @@ class ExpandCall(ExpandTransformation):
 class CheckpointSchedule(nd.LibraryNode):
     """Say what runs next, in the array ``_numbers`` that holds the schedule: the first are :data:`PARTS`.
 
-    ``start`` begins with the numbers ``given``: trips, units of a state, units of a tape, units of room, and 1 if tapes
-    may stay. What the loop keeps stands among its outputs. ``forwards`` and ``backwards`` find the next part of the
-    way; ``_was`` is the same array.
+    ``start`` begins with the numbers ``given``: trips, units of a state, units of a tape, units of room, 1 if tapes may
+    stay, and 1 if states and tapes have arrays of their own. What the loop keeps stands among its outputs.
+    ``forwards`` and ``backwards`` find the next part of the way; ``_was`` is the same array.
     """
 
     implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandCall}

@@ -6,9 +6,9 @@ import pytest
 import sdgrad
 from sdgrad.config import config
 from sdgrad.convert.callables import bind_arguments
-from sdgrad.optimize.dataflow.checkpoint_memory import ALIGNED, MOST_UNITS, units_for
 from sdgrad.optimize.passes import optimize
 from sdgrad.tape import checkpoints
+from sdgrad.tape.room import Room
 
 T, N = 40, 50
 
@@ -51,7 +51,11 @@ def always(monkeypatch):
 
     monkeypatch.setattr(checkpoints, "worthwhile", all_loops)
     monkeypatch.setattr(checkpoints, "pays", lambda *args: True)
-    monkeypatch.setattr(checkpoints, "places_of", lambda *args: 6)
+
+    def room(count, state, tape, cheap):
+        return Room.of(count, state, -(-tape // count), 6 * (state + tape // count))
+
+    monkeypatch.setattr(checkpoints, "room_of", room)
 
 
 def arguments():
@@ -95,14 +99,3 @@ def test_halves_keep_arrays_of_their_own():
     for _ in range(2):  # a second time as the first
         for a, b in zip(pull(1.0), found, strict=True):
             np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize("state", [64, 1000, 80_000, 10**9])
-def test_units_waste_little(state):
-    for ratio in (0.01, 0.3, 1.0, 1.7, 5.0, 11.5, 400.0):
-        tape = max(1, int(ratio * state))
-        units = units_for(state, tape)
-        assert units.size % ALIGNED == 0 and max(units.state, units.tape) <= MOST_UNITS
-        assert units.state * units.size >= state and units.tape * units.size >= tape
-        if state >= 80_000 and 0.1 < ratio < 10:
-            assert units.state * units.size <= 1.13 * state and units.tape * units.size <= 1.13 * tape
