@@ -23,10 +23,17 @@ from dace import data as dt
 from sdgrad.program.descriptors import dense
 from sdgrad.program.names import Names
 from sdgrad.program.tree import Block, Container, Node, NodeCall, Program, Region, rewritten, walk, whole_region
-from sdgrad.runtime.libraries.checkpoint_schedule import STATE, TAPE, CheckpointSchedule, count_of_numbers
+from sdgrad.runtime.libraries.checkpoint_schedule import (
+    SEVERAL_TYPES,
+    STATE,
+    TAPE,
+    CheckpointSchedule,
+    count_of_numbers,
+)
 from sdgrad.tape.room import units_for
 
 ALIGNED = 64  # bytes
+BYTES = {dace.uint8, dace.int8}  # may lie over numbers of any type (C++20, 7.2.1)
 
 
 def share_room(program: Program) -> Program:
@@ -66,7 +73,10 @@ def _shared(start: NodeCall, program: Program) -> Program:
     )
     given = [trips, units.state, units.tape, room, mixed, 0]
     program = replace(program, containers={**program.containers, **made})
-    return replace(program, body=_on_room(program.body, start, [*map(str, given)], whole, made[numbers]))
+    begins = CheckpointSchedule("start", [*map(str, given)], ["_room"])
+    if len({c.dtype for c in (*states, *tapes)} - BYTES) > 1:
+        begins.implementation = SEVERAL_TYPES
+    return replace(program, body=_on_room(program.body, start, begins, whole, made[numbers]))
 
 
 def _is_own(container: Container, program: Program) -> bool:
@@ -105,7 +115,7 @@ def _laid(
     return made
 
 
-def _on_room(block: Block, start: NodeCall, given: list[str], whole: Container, numbers: Container) -> Block:
+def _on_room(block: Block, start: NodeCall, begins: CheckpointSchedule, whole: Container, numbers: Container) -> Block:
     """Give the calls of a schedule its longer array of numbers, and its start the room."""
     all_numbers = whole_region(numbers.name, numbers.shape)
 
@@ -118,7 +128,6 @@ def _on_room(block: Block, start: NodeCall, given: list[str], whole: Container, 
         regions: dict[str, Region] = dict.fromkeys(node.inputs, all_numbers)
         if node is not start:
             return (replace(node, inputs=regions, outputs={"_numbers": all_numbers}),)
-        begins = CheckpointSchedule("start", given, ["_room"])
         return (
             replace(
                 node, node=begins, outputs={"_numbers": all_numbers, "_room": whole_region(whole.name, whole.shape)}

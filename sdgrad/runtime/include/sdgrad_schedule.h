@@ -99,14 +99,14 @@ class CheckpointTable {
     }
 };
 
-inline std::shared_ptr<const CheckpointTable> checkpoint_table(int64_t trips, int64_t state, int64_t tape, int64_t room,
-                                                               bool mixed) {
+// The table for these numbers; it stays until the process ends.
+inline const CheckpointTable &checkpoint_table(int64_t trips, int64_t state, int64_t tape, int64_t room, bool mixed) {
     static std::mutex entering;
-    static std::map<std::tuple<int64_t, int64_t, int64_t, int64_t, bool>, std::shared_ptr<const CheckpointTable>> known;
+    static std::map<std::tuple<int64_t, int64_t, int64_t, int64_t, bool>, std::unique_ptr<const CheckpointTable>> known;
     const std::lock_guard<std::mutex> now(entering);
     auto &found = known[{trips, state, tape, room, mixed}];
-    if (!found) found = std::make_shared<const CheckpointTable>(trips, state, tape, room, mixed);
-    return found;
+    if (!found) found = std::make_unique<const CheckpointTable>(trips, state, tape, room, mixed);
+    return *found;
 }
 
 // A schedule on its way: numbers only, so that a program keeps it in an array, and a copy of that array starts again
@@ -127,7 +127,8 @@ struct CheckpointSchedule {
     int64_t into, into_unit;          // place of the tape of the first of these
     int64_t until, back;              // trips before `back` run backwards, down to `until`
     int64_t out_of, out_of_unit;      // place of the tape of that one
-    int64_t trips, state, tape, room, mixed, apart;
+    int64_t state, tape, room, apart;
+    const CheckpointTable *table;
     int64_t at, open, top, count;     // the trip whose state is there, trips left to run backwards, room and items in use
     Item items[1];                    // as many as schedule_items says
 
@@ -135,14 +136,13 @@ struct CheckpointSchedule {
 
     // Find the next part of the way forwards, or of that backwards, which begins when the first one is over.
     void next(bool backwards) {
-        const auto table = checkpoint_table(trips, state, tape, room, mixed != 0);
         restore = save = -1, into = into_unit = until = back = out_of = out_of_unit = 0;
         first = taped = last = at;
         if (backwards && at == open && count > 0 && items[count - 1].is_state) {
             at = first = taped = last = items[count - 1].first;
             restore = place_of_state(items[count - 1]);
         }
-        go(*table);
+        go();
         if (backwards && at == open && open > 0) reverse();
         more = backwards ? open > 0 : runs_on();
     }
@@ -154,9 +154,9 @@ struct CheckpointSchedule {
 
     bool is_kept() const { return count > 0 && items[count - 1].is_state && items[count - 1].first == at; }
 
-    void go(const CheckpointTable &table) {
+    void go() {
         while (at < open) {
-            const int64_t choice = table.choice(open - at, room - top, is_kept());
+            const int64_t choice = table->choice(open - at, room - top, is_kept());
             if (choice == CheckpointTable::TAPE) {
                 if (is_kept()) top = items[--count].place;
                 tape_one();
@@ -199,12 +199,11 @@ inline void start_schedule(int64_t trips, int64_t state, int64_t tape, int64_t r
                            int64_t *numbers) {
     auto &schedule = *reinterpret_cast<CheckpointSchedule *>(numbers);
     trips = std::max(trips, int64_t(0));
-    const auto table = checkpoint_table(trips, state, tape, room, mixed);
-    if (trips > 0 && table->choice(trips, room, false) == CheckpointTable::IMPOSSIBLE)
+    const CheckpointTable &table = checkpoint_table(trips, state, tape, room, mixed);
+    if (trips > 0 && table.choice(trips, room, false) == CheckpointTable::IMPOSSIBLE)
         throw std::length_error("the room for states and tapes of a loop is less than one state and the tape of a trip");
     std::fill_n(numbers, 12, 0);
-    schedule.trips = trips, schedule.state = state, schedule.tape = tape, schedule.room = room;
-    schedule.mixed = mixed, schedule.apart = apart;
+    schedule.state = state, schedule.tape = tape, schedule.room = room, schedule.apart = apart, schedule.table = &table;
     schedule.at = schedule.top = schedule.count = 0, schedule.open = trips;
     schedule.more = trips > 0;
 }

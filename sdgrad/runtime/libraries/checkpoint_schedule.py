@@ -21,7 +21,10 @@ PARTS = (
 )
 """The numbers that say what runs next, in the order of ``CheckpointSchedule``."""
 
-BEFORE_ITEMS = len(PARTS) + 10
+BEFORE_ITEMS = len(PARTS) + 9
+
+SEVERAL_TYPES = "several types"
+"""The implementation of a start where what the loop keeps shares memory, and has several types."""
 
 STATE, TAPE = "_state", "_tape"
 """How the connectors of what a loop keeps begin."""
@@ -40,7 +43,7 @@ def count_of_numbers(trips: int, state: int, room: int) -> int:
 
 @dace.library.environment
 class OneMemory:
-    """Tell the compiler that numbers of different types may take the same memory: states and tapes do."""
+    """Tell the compiler that numbers of different types may take the same memory; loops of gathers get slower by it."""
 
     cmake_minimum_version = None
     cmake_packages: ClassVar[list] = []
@@ -61,7 +64,7 @@ class OneMemory:
 class ExpandCall(ExpandTransformation):
     """Expand to a call."""
 
-    environments: ClassVar[list] = [OneMemory]
+    environments: ClassVar[list] = []
 
     @staticmethod
     def expansion(node: CheckpointSchedule, state: dace.SDFGState, sdfg: dace.SDFG, **kwargs: Any) -> nd.Tasklet:
@@ -70,6 +73,13 @@ class ExpandCall(ExpandTransformation):
         code = CODE[node.kind].format(numbers=", ".join(f"int64_t({n})" for n in numbers))
         made = {e.src_conn: dace.pointer(sdfg.arrays[e.data.data].dtype) for e in state.out_edges(node)}
         return cpp_tasklet(node, {e.dst_conn: made["_numbers"] for e in state.in_edges(node)}, made, code, HEADER)
+
+
+@dace.library.expansion
+class ExpandOfSeveralTypes(ExpandCall):
+    """Expand to a call, of a program whose states and tapes share memory and are of several types."""
+
+    environments: ClassVar[list] = [OneMemory]
 
 
 @dace.library.node
@@ -81,7 +91,7 @@ class CheckpointSchedule(nd.LibraryNode):
     ``forwards`` and ``backwards`` find the next part of the way; ``_was`` is the same array.
     """
 
-    implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandCall}
+    implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandCall, SEVERAL_TYPES: ExpandOfSeveralTypes}
     default_implementation: ClassVar[str] = LOOPS
 
     kind = properties.Property(dtype=str, default="start", choices=list(CODE))
