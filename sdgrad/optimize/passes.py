@@ -301,7 +301,6 @@ PASSES: tuple[Pass, ...] = (
         Plain(share_room),
         PLACED,
         "Lay the states and the tapes that a loop with checkpoints keeps over each other, in one array.",
-        on=CPU,
         after=("triangular-packing", "reshape-views"),
     ),
     Pass(

@@ -22,7 +22,6 @@ import dace
 import sympy
 
 from sdgrad.program.arrays import over
-from sdgrad.program.instructions import Let
 from sdgrad.program.names import Names
 from sdgrad.program.tree import (
     Block,
@@ -46,8 +45,6 @@ from sdgrad.runtime.libraries.checkpoint_schedule import PARTS, STATE, TAPE, Che
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym, to_ast
 from sdgrad.tape.plan import Checkpoint
-
-MORE = (sympy.Integer(PARTS.index("more")),)
 
 
 def forward(loop: Loop, found: Checkpoint, again: Block, tapes: Sequence[Container], names: Names) -> list[Node]:
@@ -73,9 +70,7 @@ def backward(loop: Loop, found: Checkpoint, again: Block, reverse: Block, names:
     :param reverse: the adjoint of the loop's body.
     """
     once = [_copy(state, kept, None, names) for state, kept in found.fixed]
-    v = names.fresh("v_more")
-    more = Leaf((), (Let(v, code.parse("1")), Store(found.numbers.name, MORE, v)), Source(label=found.numbers.name))
-    return [*once, more, _parts(loop, found, "backwards", (again, reverse), names)]
+    return [*once, _parts(loop, found, "backwards", (again, reverse), names)]
 
 
 def _parts(loop: Loop, found: Checkpoint, kind: str, bodies: Sequence[Block], names: Names) -> Loop:
@@ -98,8 +93,8 @@ def _parts(loop: Loop, found: Checkpoint, kind: str, bodies: Sequence[Block], na
     if kind == "backwards":
         body += _tape_of(found, number["out_of"] - number["until"], number["out_of_unit"])
         body.append(_trips(loop, found, number["back"] - 1, number["until"], bodies[1], -1))
-    v = names.fresh("v")
-    more = Value((Load(v, found.numbers.name, MORE),), code.parse(f"{v} != 0"))
+    v, at = names.fresh("v"), PARTS.index("ahead" if kind == "forwards" else "left")
+    more = Value((Load(v, found.numbers.name, (sympy.Integer(at),)),), code.parse(f"{v} != 0"))
     return Loop(names.fresh(f"part_{loop.symbol}"), _value(0), None, _value(1), tuple(body), loop.source, also=more)
 
 

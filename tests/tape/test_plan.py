@@ -1,43 +1,39 @@
 """Checkpoints and entries of a plan, as data."""
 
+import dace
 import pytest
 import sympy
 from treetext import expression
 
-from sdgrad.program.tree import Param
-from sdgrad.tape.plan import Checkpoint, Level
-
-
-def levels(*sizes: tuple[int, int]) -> tuple[Level, ...]:
-    return tuple(Level(f"seg_{k}", length, count, ()) for k, (length, count) in enumerate(sizes))
+from sdgrad.program.descriptors import dense
+from sdgrad.program.tree import Container, Param
+from sdgrad.symbolic.expr import sym
+from sdgrad.tape.plan import Checkpoint
+from sdgrad.tape.room import Room
 
 
 def loop(start: int, stop: int, step: int = 1) -> Param:
     return Param("t", *map(sympy.Integer, (start, stop, step)))
 
 
+def scheduled(trips: Param) -> Checkpoint:
+    numbers = Container("schedule", dense(dace.int64, [sympy.Integer(60)], True))
+    return Checkpoint(trips, Room.of(20, 8, 8, 80), (), (), numbers, {}, "base", "unit")
+
+
 @pytest.mark.parametrize(
-    "trips, sizes, first, last",
+    "trips, at, place",
     [
-        (loop(0, 19), [(5, 4)], "5*seg_0", "5*seg_0 + 4"),
-        (loop(3, 22), [(5, 4)], "5*seg_0 + 3", "5*seg_0 + 7"),
-        (loop(19, 0, -1), [(5, 4)], "19 - 5*seg_0", "15 - 5*seg_0"),
-        (loop(0, 19), [(10, 2), (5, 2)], "10*seg_0 + 5*seg_1", "10*seg_0 + 5*seg_1 + 4"),
+        (loop(0, 19), "k", "base + t"),
+        (loop(3, 22), "k + 3", "base + t - 3"),
+        (loop(19, 0, -1), "19 - k", "base - t + 19"),
     ],
 )
-def test_segments(trips, sizes, first, last):
-    found = Checkpoint(trips, levels(*sizes), ())
-    assert found.first(len(sizes)) == expression(first)
-    assert found.last(len(sizes)) == expression(last)
-
-
-def test_the_last_segment_may_be_shorter():
-    found = Checkpoint(loop(0, 17), levels((5, 4)), ())
-    assert found.last(1) == sympy.Min(expression("5*seg_0 + 4"), 17)
-
-
-def test_the_place_in_a_segment():
-    assert Checkpoint(loop(3, 22), levels((5, 4)), ()).place == expression("t - 5*seg_0 - 3")
+def test_places_of_trips(trips, at, place):
+    found = scheduled(trips)
+    assert found.at(sym("k")) == expression(at)
+    assert found.place == expression(place)
+    assert str(found) == "checkpoints of  along t: room for 5 states and 5 tapes of 20 trips"
 
 
 def test_an_entry_is_kept_and_loaded_back(planned):

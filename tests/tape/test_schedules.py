@@ -84,7 +84,7 @@ class Machine:
             self.left -= 1
             self.at -= 1
         assert self.numbers[-1] == -7, "more items than counted"
-        return now["more"]
+        return now["left" if backwards else "ahead"]
 
     def forwards(self):
         while self.numbers[0]:

@@ -41,7 +41,16 @@ def share_room(program: Program) -> Program:
     for node in [n for n in walk(program.body) if isinstance(n, NodeCall)]:
         if isinstance(node.node, CheckpointSchedule) and node.node.kind == "start":
             program = _shared(node, program)
-    return program
+    return replace(program, body=rewritten(program.body, _bare))
+
+
+def _bare(node: Node) -> Block:
+    """Leave only its numbers to a start: what the loop keeps stands there to be found."""
+    if not isinstance(node, NodeCall) or not isinstance(node.node, CheckpointSchedule) or node.node.kind != "start":
+        return (node,)
+    begins = CheckpointSchedule("start", node.node.given)
+    begins.implementation = node.node.implementation
+    return (replace(node, node=begins, outputs={"_numbers": node.outputs["_numbers"]}),)
 
 
 def _aligned(size: int) -> int:
@@ -73,10 +82,10 @@ def _shared(start: NodeCall, program: Program) -> Program:
     )
     given = [trips, units.state, units.tape, room, mixed, 0]
     program = replace(program, containers={**program.containers, **made})
-    begins = CheckpointSchedule("start", [*map(str, given)], ["_room"])
+    begins = CheckpointSchedule("start", [*map(str, given)])
     if len({c.dtype for c in (*states, *tapes)} - BYTES) > 1:
         begins.implementation = SEVERAL_TYPES
-    return replace(program, body=_on_room(program.body, start, begins, whole, made[numbers]))
+    return replace(program, body=_on_room(program.body, start, begins, made[numbers]))
 
 
 def _is_own(container: Container, program: Program) -> bool:
@@ -115,8 +124,8 @@ def _laid(
     return made
 
 
-def _on_room(block: Block, start: NodeCall, begins: CheckpointSchedule, whole: Container, numbers: Container) -> Block:
-    """Give the calls of a schedule its longer array of numbers, and its start the room."""
+def _on_room(block: Block, start: NodeCall, begins: CheckpointSchedule, numbers: Container) -> Block:
+    """Give the calls of a schedule its longer array of numbers, and its start the units of the room."""
     all_numbers = whole_region(numbers.name, numbers.shape)
 
     def changed(node: Node) -> Block:
@@ -128,10 +137,6 @@ def _on_room(block: Block, start: NodeCall, begins: CheckpointSchedule, whole: C
         regions: dict[str, Region] = dict.fromkeys(node.inputs, all_numbers)
         if node is not start:
             return (replace(node, inputs=regions, outputs={"_numbers": all_numbers}),)
-        return (
-            replace(
-                node, node=begins, outputs={"_numbers": all_numbers, "_room": whole_region(whole.name, whole.shape)}
-            ),
-        )
+        return (replace(node, node=begins, outputs={"_numbers": all_numbers}),)
 
     return rewritten(block, changed)

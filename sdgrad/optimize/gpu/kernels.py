@@ -105,7 +105,10 @@ def _stored(placer: Placer, body: Block, moved: Mapping[str, Container]) -> dict
     """
     local = {c for n in walk(body) for c in local_names(n)}
     known = {**placer.program.containers, **placer.made}
-    found = {n: c if n in local else placed(c, DEVICE) for n, c in known.items() if n not in moved}
+    at_home = placer.at_home
+    found = {
+        n: c if n in local else placed(c, HOST if n in at_home else DEVICE) for n, c in known.items() if n not in moved
+    }
     found |= {c.name: c for c in placer.hosted.values()}
     places = {n: c.name for n, c in moved.items()}
     views = {n: replace(c, view_of=places.get(c.view_of, c.view_of)) for n, c in found.items() if c.view_of}
@@ -147,6 +150,18 @@ class Placer:
     def assigned(self) -> set[str]:
         """Return the symbols that the program assigns."""
         return {n.symbol for n in walk(self.program.body) if isinstance(n, (SymbolAssign, Loop))}
+
+    @cached_property
+    def at_home(self) -> set[str]:
+        """Return the temporaries that only calls of the host and control nodes use: they stay in its memory."""
+        calls, others = set[str](), {c.view_of or "" for c in self.program.containers.values()}
+        for node in walk(self.program.body):
+            if isinstance(node, NodeCall) and not isinstance(node.node, PRODUCTS):
+                calls |= reads(node) | writes(node)
+            elif isinstance(node, (Leaf, NodeCall)):
+                others |= reads(node) | writes(node)
+        calls -= others | set(self.program.arguments)
+        return {n for n in calls if self.program.containers[n].transient and self.program.containers[n].view_of is None}
 
     def is_array(self, name: str) -> bool:
         """True if a container is no scalar."""
@@ -240,7 +255,7 @@ class Placer:
     def hosted_call(self, call: NodeCall) -> Block:
         """Run a library call on the host: copy its operands in, call, and copy its results back."""
         used = (*call.inputs.values(), *call.outputs.values())
-        copies = {r.container: self.host_array(r.container) for r in used}
+        copies = {r.container: self.host_array(r.container) for r in used if r.container not in self.at_home}
         written = {r.container for r in call.outputs.values()}
         taken = {r.container for r in call.inputs.values()}
         taken |= {r.container for r in call.outputs.values() if r.wcr or not self.is_whole(r)}
@@ -305,6 +320,8 @@ class Placer:
         """
         if not self.is_array(load.container) and not self.program.containers[load.container].transient:
             return load
+        if load.container in self.at_home:
+            return load
         dtype = self.program.containers[load.container].dtype
         name = self.names.fresh(f"here_{load.container.strip('_')}")
         self.hosted[name] = placed(Container(name, dt.Array(dtype, [1], transient=True)), HOST)
@@ -320,7 +337,8 @@ def _is_parallel(node: Node) -> bool:
 
 def _redirected(regions: Mapping[str, Region], copies: Mapping[str, Container]) -> dict[str, Region]:
     """Replace the containers of operands by their copies."""
-    return {c: Region(copies[r.container].name, r.subset, r.wcr) for c, r in regions.items()}
+    places = {n: c.name for n, c in copies.items()}
+    return {c: replace(r, container=places.get(r.container, r.container)) for c, r in regions.items()}
 
 
 def independent(params: tuple[Param, ...]) -> tuple[Param, ...]:

@@ -110,7 +110,7 @@ inline const CheckpointTable &checkpoint_table(int64_t trips, int64_t state, int
 }
 
 // A schedule on its way: numbers only, so that a program keeps it in an array, and a copy of that array starts again
-// where the first one was. A program reads the first twelve, which say what runs next, in this order: put a state back,
+// where the first one was. A program reads the first ones, which say what runs next, in this order: put a state back,
 // keep it, run trips, run trips with a tape, run these backwards.
 //
 // Where states and tapes share a room, a state's place is given in units, and that of a tape in tapes, and units more.
@@ -121,7 +121,7 @@ struct CheckpointSchedule {
         int64_t is_state, first, last, place;  // of trips
     };
 
-    int64_t more;                     // 1: there is another part of this way
+    int64_t ahead, left;              // 1: there is another part of the way forwards; of that backwards
     int64_t restore, save;            // places; -1: none
     int64_t first, taped, last;       // trips from `first` run, those from `taped` on with a tape, up to `last`
     int64_t into, into_unit;          // place of the tape of the first of these
@@ -131,8 +131,6 @@ struct CheckpointSchedule {
     const CheckpointTable *table;
     int64_t at, open, top, count;     // the trip whose state is there, trips left to run backwards, room and items in use
     Item items[1];                    // as many as schedule_items says
-
-    bool runs_on() const { return at < open; }
 
     // Find the next part of the way forwards, or of that backwards, which begins when the first one is over.
     void next(bool backwards) {
@@ -144,7 +142,7 @@ struct CheckpointSchedule {
         }
         go();
         if (backwards && at == open && open > 0) reverse();
-        more = backwards ? open > 0 : runs_on();
+        ahead = at < open, left = open > 0;
     }
 
   private:
@@ -202,10 +200,10 @@ inline void start_schedule(int64_t trips, int64_t state, int64_t tape, int64_t r
     const CheckpointTable &table = checkpoint_table(trips, state, tape, room, mixed);
     if (trips > 0 && table.choice(trips, room, false) == CheckpointTable::IMPOSSIBLE)
         throw std::length_error("the room for states and tapes of a loop is less than one state and the tape of a trip");
-    std::fill_n(numbers, 12, 0);
+    std::fill_n(numbers, 13, 0);
     schedule.state = state, schedule.tape = tape, schedule.room = room, schedule.apart = apart, schedule.table = &table;
     schedule.at = schedule.top = schedule.count = 0, schedule.open = trips;
-    schedule.more = trips > 0;
+    schedule.ahead = schedule.left = trips > 0;
 }
 
 }  // namespace sdgrad

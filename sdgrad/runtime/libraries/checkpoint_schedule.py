@@ -16,7 +16,7 @@ from sdgrad.runtime.libraries.triangular_solve import LOOPS, cpp_tasklet
 
 HEADER = str(INCLUDE / "sdgrad_schedule.h")
 PARTS = (
-    *("more", "restore", "save", "first", "taped", "last"),
+    *("ahead", "left", "restore", "save", "first", "taped", "last"),
     *("into", "into_unit", "until", "back", "out_of", "out_of_unit"),
 )
 """The numbers that say what runs next, in the order of ``CheckpointSchedule``."""

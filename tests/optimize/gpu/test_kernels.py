@@ -9,6 +9,7 @@ import ctypes
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import dace
 import emulated_cupy
@@ -25,6 +26,7 @@ from torch import nn
 from torch_zoo import ZOO
 
 import sdgrad
+from sdgrad.config import config
 from sdgrad.config import on_device as running_on
 from sdgrad.convert.callables import bind_arguments
 from sdgrad.errors import CaptureError, CompilationFailed, DeviceError
@@ -36,6 +38,7 @@ from sdgrad.runtime.compile.cache import content_key, job_of
 from sdgrad.runtime.libraries import cublas
 from sdgrad.specialize.forward_backward import Forward
 from sdgrad.specialize.signature import Signature
+from sdgrad.tape import checkpoints
 from sdgrad.torch.watch import STATE
 from tests.torch.test_modules import compare
 
@@ -98,6 +101,30 @@ CHOSEN = (
 def test_program(program, gpu):
     with sdgrad.config.override(device="gpu"):
         check(program)
+
+
+def diffusion(x):
+    for _ in range(20):
+        x[1:-1] = x[1:-1] + 0.1 * (np.sin(x[:-2]) - 2.0 * x[1:-1] + x[2:])
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("without", [(), ("checkpoint-memory",)], ids=["one room", "apart"])
+def test_checkpoints(without, gpu, monkeypatch):
+    """States and tapes are kept on the device; what says where stays on the host."""
+    monkeypatch.setattr(checkpoints, "is_cheap", lambda *args: True)
+    machine = replace(config.machine, checkpointed_bytes=0)
+    x = np.linspace(0.1, 0.9, 40)
+    value, gradient = sdgrad.value_and_grad(diffusion)(x)
+    with sdgrad.config.override(device="gpu", without=without, machine=machine):
+        own = type(diffusion)(diffusion.__code__, diffusion.__globals__, "diffused")
+        program = on_device(own, x)[0]
+        found, slope = sdgrad.value_and_grad(own)(x)
+    assert any(n.startswith("room") for n in program.containers) == (not without)
+    stored = {n: c.desc.storage.name for n, c in program.containers.items() if n.startswith(("schedule", "checkpoint"))}
+    assert set(stored.values()) == {"CPU_Heap", "GPU_Global"}
+    np.testing.assert_allclose(found, value, rtol=1e-13)
+    np.testing.assert_allclose(slope, gradient, rtol=1e-12)
 
 
 def bessel(x):
