@@ -163,6 +163,13 @@ def test_many_trips(library, trips, at_most):
     assert machine.run() / trips < at_most
 
 
+@pytest.mark.parametrize("room", [300, 30_000, 100_000])
+def test_much_room(library, room):
+    """More than a table has, up to enough for all tapes: less runs again than without it."""
+    ran = Machine(library, 30_000, 1, 1, room).run() / 30_000
+    assert ran == 1 if room >= 30_000 else ran < 2.0
+
+
 def test_less_than_a_state_and_a_tape(library):
     assert not Machine(library, 5, 3, 2, 4).is_possible
     assert Machine(library, 5, 3, 2, 5, mixed=False).run() == 15

@@ -41,26 +41,27 @@ inline int64_t split_of_states(int64_t trips, int64_t count) {
     return std::clamp(std::max(reversible(count, again - 2), least), int64_t(1), trips - 1);
 }
 
-// What is best at the start of a range of trips, by the free room.
+// What is best at the start of a range of trips, by the free room. More room than for a state or a tape of each trip of
+// the longest range makes no difference.
 class CheckpointTable {
   public:
     enum : int32_t { TAPE = -1, SAVE = -2, IMPOSSIBLE = 0 };  // or how far the next state is kept
 
-    const int64_t state, tape, room;
-    const bool mixed;
-    const int64_t most;  // trips of ranges that the table has
-
     CheckpointTable(int64_t trips, int64_t state, int64_t tape, int64_t room, bool mixed, int64_t tried = SPLITS_TRIED)
-        : state(state), tape(tape), room(room), mixed(mixed), most(within(trips, room, tried)) {
-        free.resize((most + 1) * (room + 1), NEVER), kept = free;
+        : state(state), tape(tape), mixed(mixed), most(trips) {
+        const auto useful = [&] { return std::min(room, most * std::max(state, tape) + tape); };
+        while (most > 64 && most * most / 2 * (useful() + 1) > tried) most -= most / 8;
+        width = useful() + 1;
+        free.resize((most + 1) * width, NEVER), kept = free;
         at_free.resize(free.size(), IMPOSSIBLE), at_kept = at_free;
-        for (int64_t m = 0; m <= room; ++m) free[m] = kept[m] = 0;
+        for (int64_t m = 0; m < width; ++m) free[m] = kept[m] = 0;
         for (int64_t n = 1; n <= most; ++n) fill(n);
     }
 
     // The choice for `n` trips with `m` free units; `is_kept`: the state at their start is kept, beside these.
     int64_t choice(int64_t n, int64_t m, bool is_kept) const {
-        if (n <= most) return (is_kept ? at_kept : at_free)[n * (room + 1) + m];
+        if (n <= most) return (is_kept ? at_kept : at_free)[n * width + std::min(m, width - 1)];
+        if (mixed && m + (is_kept ? state : 0) >= n * tape) return TAPE;
         if (state == 0) return is_kept ? 1 : SAVE;
         const int64_t count = m < tape ? 0 : (m - tape) / state;
         if (!is_kept) return count >= 1 ? SAVE : IMPOSSIBLE;
@@ -68,31 +69,27 @@ class CheckpointTable {
     }
 
   private:
+    int64_t state, tape;
+    bool mixed;
+    int64_t most, width;               // trips of the longest range, and rooms
     std::vector<int64_t> free, kept;  // trips that run forwards, those that are taped among them
     std::vector<int32_t> at_free, at_kept;
 
-    static int64_t within(int64_t trips, int64_t room, int64_t tried) {
-        while (trips > 64 && trips * trips / 2 * (room + 1) > tried) trips -= trips / 8;
-        return trips;
-    }
-
     int64_t taped(int64_t n, int64_t m) const {
         if (m < tape) return NEVER;
-        return n == 1 ? 1 : mixed ? 1 + free[(n - 1) * (room + 1) + m - tape] : NEVER;
+        return n == 1 ? 1 : mixed ? 1 + free[(n - 1) * width + std::min(m - tape, width - 1)] : NEVER;
     }
 
     void fill(int64_t n) {
-        const int64_t row = n * (room + 1);
-        for (int64_t m = 0; m <= room; ++m) {
-            if (m + state <= room) {
-                int64_t best = taped(n, m + state), at = TAPE;
-                for (int64_t j = 1; j < n; ++j) {  // the count has several local minima in j
-                    const int64_t found = j + free[(n - j) * (room + 1) + m] + kept[j * (room + 1) + m];
-                    if (found < best) best = found, at = j;
-                }
-                if (best < NEVER) kept[row + m] = best, at_kept[row + m] = int32_t(at);
+        const int64_t row = n * width;
+        for (int64_t m = 0; m < width; ++m) {
+            int64_t best = taped(n, m + state), at = TAPE;
+            for (int64_t j = 1; j < n; ++j) {  // the count has several local minima in j
+                const int64_t found = j + free[(n - j) * width + m] + kept[j * width + m];
+                if (found < best) best = found, at = j;
             }
-            int64_t best = taped(n, m), at = TAPE;
+            if (best < NEVER) kept[row + m] = best, at_kept[row + m] = int32_t(at);
+            best = taped(n, m), at = TAPE;
             if (m >= state && kept[row + m - state] < best) best = kept[row + m - state], at = SAVE;
             if (best < NEVER) free[row + m] = best, at_free[row + m] = int32_t(at);
         }
