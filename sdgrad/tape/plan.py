@@ -229,8 +229,8 @@ class TapePlan:
     def placed(self, loop: Path) -> list[Container]:
         """Return the tapes that have a place for each trip of a loop with checkpoints."""
         base = self.checkpoints[loop].base
-        found = (k for k in self.all_kept() if k.owner == loop and base in free_names(*k.index))
-        return [*{k.tape.name: k.tape for k in found}.values()]
+        entries = (*self.all_kept(), *self.decisions.values(), *self.symbols.values())
+        return [*{k.tape.name: k.tape for k in entries if base in free_names(*k.index)}.values()]
 
     def numbers(self) -> sympy.Expr:
         """Count the floating-point numbers on the tape."""
