@@ -93,6 +93,23 @@ def status_of(graph):
     return {n: np.zeros(1, np.int64) for n in graph.arglist() if n == "sdgrad_status"}
 
 
+def of_one(x):
+    return np.sum(special.erfcinv(0.3 * x * x))
+
+
+def of_another(x):
+    return np.sum(special.ndtri_exp(-x * x))
+
+
+def test_graphs_with_different_special_functions(tmp_path, monkeypatch):
+    """Each asks for the addresses of its own library. A second one asked for those of the first, and again for ever."""
+    monkeypatch.chdir(tmp_path)
+    for f in (of_one, of_another):
+        result = np.zeros(1)
+        sdgrad.to_sdfg(f, X)(x=X.copy(), __return=result)
+        assert_close(result[0], f(X), 1e-12, "value")
+
+
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
 def test_values_and_gradients(f, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where DaCe builds

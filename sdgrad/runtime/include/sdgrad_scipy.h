@@ -12,13 +12,16 @@ extern "C" {
 inline __attribute__((visibility("default"))) int sdgrad_calls_scipy = 1;  // a symbol of programs with such calls
 }
 
+// In this library, and in no other: all libraries of a process share the symbol above, as GCC makes it unique.
+static const int sdgrad_here = 1;
+
 // Asks the Python of this process to set the addresses in this library.
-inline void sdgrad_find_scipy() {
+static void sdgrad_find_scipy() {
     auto take = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "PyGILState_Ensure"));
     auto run = reinterpret_cast<int (*)(const char *)>(dlsym(RTLD_DEFAULT, "PyRun_SimpleString"));
     auto give = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "PyGILState_Release"));
     Dl_info own;
-    bool found = take && run && give && dladdr(&sdgrad_calls_scipy, &own);
+    bool found = take && run && give && sdgrad_calls_scipy && dladdr(&sdgrad_here, &own);
     if (found) {
         char text[5000];
         std::snprintf(
@@ -40,6 +43,7 @@ template <typename F> struct SdgradFirst;
 template <typename R, typename... A> struct SdgradFirst<R (*)(A...)> {
     template <R (**Function)(A...)> static R call(A... given) {
         sdgrad_find_scipy();
+        if (*Function == &call<Function>) std::abort();  // it would call itself for ever
         return (*Function)(given...);
     }
 };
