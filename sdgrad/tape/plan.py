@@ -229,7 +229,7 @@ class TapePlan:
     def placed(self, loop: Path) -> list[Container]:
         """Return the tapes that have a place for each trip of a loop with checkpoints."""
         base = self.checkpoints[loop].base
-        entries = (*self.all_kept(), *self.decisions.values(), *self.symbols.values())
+        entries: list[Kept | KeptSymbol] = [*self.all_kept(), *self.decisions.values(), *self.symbols.values()]
         return [*{k.tape.name: k.tape for k in entries if base in free_names(*k.index)}.values()]
 
     def numbers(self) -> sympy.Expr:
