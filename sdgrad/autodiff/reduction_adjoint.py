@@ -9,7 +9,6 @@ running product from the right. Nothing is divided, so that derivatives of any o
 from __future__ import annotations
 
 import ast
-import copy
 from dataclasses import replace
 
 from dace import data as dt
@@ -24,9 +23,7 @@ from sdgrad.symbolic.expr import substitute, sym
 
 def _scratch(build: LeafBuilder, store: Store, stem: str) -> Container:
     """Make a container with one element for each element that the store reduces into."""
-    desc = copy.deepcopy(build.adjoints.program.containers[store.container].desc)
-    desc.transient = True
-    container = Container(build.names.fresh(stem), desc)
+    container = build.adjoints.program.containers[store.container].local(build.names.fresh(stem))
     build.adjoints.made[container.name] = container
     return container
 

@@ -26,6 +26,7 @@ from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDF
 
 from sdgrad.program.allocation import allocate_outside
 from sdgrad.program.dataflow import Dataflow, close, identifier, schedule_of
+from sdgrad.program.descriptors import lasting
 from sdgrad.program.distinct import distinct_names
 from sdgrad.program.implementations import choose_implementation
 from sdgrad.program.integer_powers import has_powers, with_integer_powers
@@ -285,9 +286,8 @@ class Emitter(Dataflow):
         local = local_names(node)
         for name in _with_bases(_touched(node) | _inner_views(node, self.program), self.program):
             if name not in local:
-                desc = copy.copy(self.program.containers[name].desc)
-                desc.transient = isinstance(desc, dt.View)
-                inner.sdfg.add_datadesc(inner.spelled(name), desc)
+                desc = self.program.containers[name].desc
+                inner.sdfg.add_datadesc(inner.spelled(name), lasting(desc, isinstance(desc, dt.View)))
         for container in node.locals:
             spelled = inner.spelled(container.name)
             if spelled not in inner.sdfg.arrays:

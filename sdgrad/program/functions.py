@@ -10,6 +10,7 @@ from dace import data as dt
 from dace import dtypes
 
 from sdgrad.program.arrays import assign, fill
+from sdgrad.program.descriptors import lasting
 from sdgrad.program.naming import all_names, result_names, without_results
 from sdgrad.program.rename import renamed
 from sdgrad.program.tree import Container, Node, Program
@@ -43,9 +44,7 @@ def returning(
             containers[output] = Container(output, dt.Array(dtypes.typeclass(like.dtype.type), list(like.shape) or [1]))
             after.append(fill(containers[output], "0", names, output))
         else:
-            desc = containers[mapping[name]].desc.clone()
-            desc.transient = False
-            containers[output] = Container(output, desc)
+            containers[output] = Container(output, lasting(containers[mapping[name]].desc, False))
             after.append(assign(containers[output], containers[mapping[name]], "set", names, output))
     body = renamed(program.body, mapping)
     return replace(program, containers=containers, body=(*before, *body, *after), arguments=(*own, *outputs))

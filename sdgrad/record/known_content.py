@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 import sympy
 
+from sdgrad.program.descriptors import lasting
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Container, Leaf, Let, Program, Source, Store
 from sdgrad.record.elements import element
@@ -29,9 +29,7 @@ def with_content(program: Program, content: Mapping[str, np.ndarray]) -> Program
 
 
 def _transient(container: Container) -> Container:
-    desc = copy.copy(container.desc)
-    desc.transient = True
-    return replace(container, desc=desc)
+    return replace(container, desc=lasting(container.desc, True))
 
 
 def _elements(name: str, array: np.ndarray, local: str) -> Iterator[Leaf]:

@@ -24,6 +24,7 @@ from sdgrad.errors import ParseError
 from sdgrad.lift.dace_programs import as_program
 from sdgrad.optimize import optimize
 from sdgrad.program import custom_rule
+from sdgrad.program.descriptors import lasting
 from sdgrad.program.emit import emit
 from sdgrad.program.naming import is_returned
 from sdgrad.program.own_arrays import with_own_arrays
@@ -135,8 +136,7 @@ def graph_calling(name: str, program: Program, order: Sequence[str]) -> dace.SDF
     state, node = graph.add_state("call"), DerivativeCall(name, called)
     state.add_node(node)
     for argument in program.arguments:
-        desc = program.containers[argument].desc.clone()
-        desc.transient = False
+        desc = lasting(program.containers[argument].desc, False)
         graph.add_datadesc(argument, desc)
         memlet, connector = dace.Memlet.from_array(argument, desc), PREFIX + argument
         if connector in node.out_connectors:

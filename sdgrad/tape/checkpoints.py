@@ -40,7 +40,7 @@ from sdgrad.program.tree import (
     writes,
 )
 from sdgrad.runtime.compile.python_call import CallsPython
-from sdgrad.runtime.libraries.checkpoint_schedule import PARTS, count_of_numbers
+from sdgrad.runtime.libraries.checkpoint_schedule import BACKWARDS, FORWARDS, count_of_numbers
 from sdgrad.tape.cost_model import bytes_in, bytes_of, guess
 from sdgrad.tape.plan import Checkpoint, TapePlan
 from sdgrad.tape.room import Room
@@ -98,7 +98,7 @@ def checkpoint(program: Program, memory: Memory, plan: TapePlan, path: Path, nam
         saved=tuple((c, _room(c, (room.states,), names)) for c in state),
         fixed=tuple((c, _room(c, (), names)) for c in found if c not in state),
         numbers=Container(names.fresh(f"schedule_{loop.symbol}"), dense(dace.int64, [sympy.Integer(count)], True)),
-        symbols={part: names.fresh(f"{part}_{loop.symbol}") for part in PARTS},
+        symbols={part: names.fresh(f"{part}_{loop.symbol}") for part in ("restore", *FORWARDS, *BACKWARDS)},
         base=names.fresh(f"base_{loop.symbol}"),
         unit=names.fresh(f"unit_{loop.symbol}"),
     )

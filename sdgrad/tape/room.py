@@ -9,6 +9,11 @@ MOST_UNITS = 16
 """Of a state or a tape: the table of a schedule grows with the units of the room."""
 
 
+def rounded(size: int, multiple: int) -> int:
+    """Round a size up to a multiple."""
+    return -(-size // multiple) * multiple
+
+
 @dataclass(frozen=True)
 class Units:
     """How a room is divided: bytes of a unit, and units of a state and of a tape."""
@@ -32,7 +37,7 @@ def units_for(state: int, tape: int, aligned: int = 1) -> Units:
 
     counts = [(p, q) for p in range(1, MOST_UNITS + 1) for q in range(1, MOST_UNITS + 1) if math.gcd(p, q) == 1]
     sizes = ((max(-(-state // p), -(-tape // q)), p, q) for p, q in counts)
-    return min((Units(-(-size // aligned) * aligned, p, q) for size, p, q in sizes), key=waste)
+    return min((Units(rounded(size, aligned), p, q) for size, p, q in sizes), key=waste)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ one that runs the fewest of them (Griewank & Walther 2000; Maddison 2024).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import dace
 import sympy
@@ -41,7 +42,7 @@ from sdgrad.program.tree import (
     Value,
     whole_region,
 )
-from sdgrad.runtime.libraries.checkpoint_schedule import PARTS, STATE, TAPE, CheckpointSchedule
+from sdgrad.runtime.libraries.checkpoint_schedule import FORWARDS, PARTS, STATE, TAPE, CheckpointSchedule
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym, to_ast
 from sdgrad.tape.plan import Checkpoint
@@ -56,9 +57,9 @@ def forward(loop: Loop, found: Checkpoint, again: Block, tapes: Sequence[Contain
     once = [_copy(kept, state, None, names) for state, kept in found.fixed]
     states = {f"{STATE}{k}": _whole(kept) for k, (_, kept) in enumerate(found.saved)}
     kept = {**states, **{f"{TAPE}{k}": _whole(tape) for k, tape in enumerate(tapes)}}
-    room, apart, mixed = found.room, 1, 1
-    given = (found.trips.count, room.state_units, room.tape_units, room.units, mixed, apart)
-    node = CheckpointSchedule("start", [*map(str, given)], [*kept])
+    room, apart = found.room, 1
+    given = (int(found.trips.count), room.state_units, room.tape_units, room.units, apart)
+    node = CheckpointSchedule("start", given, [*kept])
     start = NodeCall(node, {}, {"_numbers": _whole(found.numbers), **kept}, loop.source)
     return [*once, start, _parts(loop, found, "forwards", (again,), names)]
 
@@ -80,8 +81,8 @@ def _parts(loop: Loop, found: Checkpoint, kind: str, bodies: Sequence[Block], na
     """
     number = {part: sym(n) for part, n in found.symbols.items()}
     body: list[Node] = [_call(kind, found, loop.source)]
-    for k, part in enumerate(PARTS):
-        body.append(SymbolAssign(found.symbols[part], _number(found, k, names), dace.int64))
+    for part in FORWARDS if kind == "forwards" else found.symbols:
+        body.append(SymbolAssign(found.symbols[part], _number(found, part, names), dace.int64))
     if kind == "backwards":
         back = tuple(_copy(state, kept, number["restore"], names) for state, kept in found.saved)
         body.append(_if_any(found.symbols["restore"], back))
@@ -93,8 +94,8 @@ def _parts(loop: Loop, found: Checkpoint, kind: str, bodies: Sequence[Block], na
     if kind == "backwards":
         body += _tape_of(found, number["out_of"] - number["until"], number["out_of_unit"])
         body.append(_trips(loop, found, number["back"] - 1, number["until"], bodies[1], -1))
-    v, at = names.fresh("v"), PARTS.index("ahead" if kind == "forwards" else "left")
-    more = Value((Load(v, found.numbers.name, (sympy.Integer(at),)),), code.parse(f"{v} != 0"))
+    flag = _number(found, "ahead" if kind == "forwards" else "left", names)
+    more = replace(flag, expr=code.parse(f"{flag.loads[0].name} != 0"))
     return Loop(names.fresh(f"part_{loop.symbol}"), _value(0), None, _value(1), tuple(body), loop.source, also=more)
 
 
@@ -108,10 +109,10 @@ def _call(kind: str, found: Checkpoint, source: Source) -> NodeCall:
     return NodeCall(CheckpointSchedule(kind), {"_was": numbers}, {"_numbers": numbers}, source)
 
 
-def _number(found: Checkpoint, k: int, names: Names) -> Value:
+def _number(found: Checkpoint, part: str, names: Names) -> Value:
     """Read one of the numbers."""
     v = names.fresh("v")
-    return Value((Load(v, found.numbers.name, (sympy.Integer(k),)),), code.name(v))
+    return Value((Load(v, found.numbers.name, (sympy.Integer(PARTS.index(part)),)),), code.name(v))
 
 
 def _tape_of(found: Checkpoint, base: Expr, unit: Expr) -> list[Node]:

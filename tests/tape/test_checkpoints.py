@@ -1,19 +1,19 @@
-"""Loops with long tapes run in segments: the same gradients from a state now and then, in less memory."""
+"""Loops with long tapes keep a state now and then, and run again from it: the same gradients in less memory."""
 
 from dataclasses import replace
 
 import dace
 import numpy as np
 import pytest
+from checkpointed import every_loop, in_room_for
 
 import sdgrad
 from sdgrad.config import config
 from sdgrad.convert.callables import bind_arguments
 from sdgrad.tape import checkpoints
-from sdgrad.tape.room import Room
 from sdgrad.testing import check_grads
 
-N, T = 12, 23  # trips are a prime number: no segment length divides it
+N, T = 12, 23  # trips are a prime number
 
 
 def recurrence(x, w):
@@ -191,26 +191,14 @@ WHOLE = (by_threes, in_two_places, until, left_early)
 @pytest.fixture(params=[0, 5], ids=["least", "five"])
 def places(request, monkeypatch):
     """Room for the least, and for five states and tapes."""
-
-    def room(count, state, tape, cheap):
-        return Room.of(count, state, -(-tape // count), request.param * (state + tape // count))
-
-    monkeypatch.setattr(checkpoints, "room_of", room)
+    in_room_for(request.param, monkeypatch)
 
 
 @pytest.fixture
 def always(monkeypatch):
     """Loops have checkpoints wherever that is possible."""
     monkeypatch.setattr(config, "machine", replace(config.machine, checkpointed_trips=4))
-
-    def worthwhile(program, plan):
-        for k, node in enumerate(program.body):
-            inside = any(where[:1] == (k,) for where, _ in plan.kept_at())
-            if isinstance(node, checkpoints.Loop) and checkpoints.countable(node) is not None and inside:
-                yield (k,)
-
-    monkeypatch.setattr(checkpoints, "worthwhile", worthwhile)
-    monkeypatch.setattr(checkpoints, "pays", lambda *args: True)
+    every_loop(monkeypatch)
 
 
 def vectors():

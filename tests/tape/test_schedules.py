@@ -16,7 +16,7 @@ SOURCE = """
 extern "C" {
 int64_t items(int64_t trips, int64_t state, int64_t room) { return sdgrad::schedule_items(trips, state, room); }
 int start(int64_t trips, int64_t state, int64_t tape, int64_t room, int mixed, int apart, int64_t *numbers) {
-    try { sdgrad::start_schedule(trips, state, tape, room, mixed, apart, numbers); } catch (...) { return 0; }
+    try { sdgrad::start_schedule(trips, state, tape, room, apart, numbers, mixed); } catch (...) { return 0; }
     return 1;
 }
 void next(int64_t *numbers, int backwards) {

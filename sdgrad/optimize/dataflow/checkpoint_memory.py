@@ -22,7 +22,7 @@ from dace import data as dt
 
 from sdgrad.program.descriptors import dense
 from sdgrad.program.names import Names
-from sdgrad.program.tree import Block, Container, Node, NodeCall, Program, Region, rewritten, walk, whole_region
+from sdgrad.program.tree import Block, Container, Node, NodeCall, Program, rewritten, walk, whole_region
 from sdgrad.runtime.libraries.checkpoint_schedule import (
     SEVERAL_TYPES,
     STATE,
@@ -30,7 +30,7 @@ from sdgrad.runtime.libraries.checkpoint_schedule import (
     CheckpointSchedule,
     count_of_numbers,
 )
-from sdgrad.tape.room import units_for
+from sdgrad.tape.room import Units, rounded, units_for
 
 ALIGNED = 64  # bytes
 BYTES = {dace.uint8, dace.int8}  # may lie over numbers of any type (C++20, 7.2.1)
@@ -39,53 +39,54 @@ BYTES = {dace.uint8, dace.int8}  # may lie over numbers of any type (C++20, 7.2.
 def share_room(program: Program) -> Program:
     """Lay states and tapes over each other, for each loop with checkpoints."""
     for node in [n for n in walk(program.body) if isinstance(n, NodeCall)]:
-        if isinstance(node.node, CheckpointSchedule) and node.node.kind == "start":
-            program = _shared(node, program)
-    return replace(program, body=rewritten(program.body, _bare))
-
-
-def _bare(node: Node) -> Block:
-    """Leave only its numbers to a start: what the loop keeps stands there to be found."""
-    if not isinstance(node, NodeCall) or not isinstance(node.node, CheckpointSchedule) or node.node.kind != "start":
-        return (node,)
-    begins = CheckpointSchedule("start", node.node.given)
-    begins.implementation = node.node.implementation
-    return (replace(node, node=begins, outputs={"_numbers": node.outputs["_numbers"]}),)
+        if isinstance(node.node, CheckpointSchedule) and node.node.is_start:
+            program = _shared(node, node.node.given, program)
+    return program
 
 
 def _aligned(size: int) -> int:
-    return -(-size // ALIGNED) * ALIGNED
+    return rounded(size, ALIGNED)
 
 
-def _shared(start: NodeCall, program: Program) -> Program:
-    """Return the program with one array for what a loop keeps; unchanged if some of it has no known size."""
-    trips, state_units, _, _, mixed, _ = map(int, start.node.given)
+def _shared(start: NodeCall, given: Sequence[int], program: Program) -> Program:
+    """Return the program with one array for what a loop keeps, or with arrays apart if some have no known size.
+
+    What the loop keeps stands among the outputs of its start to be found here, and stands there no longer.
+    """
     kept = {c: program.containers[r.container] for c, r in start.outputs.items()}
-    states = [c for n, c in kept.items() if n.startswith(STATE)]
-    tapes = [c for n, c in kept.items() if n.startswith(TAPE)]
+    states, tapes = ([c for n, c in kept.items() if n.startswith(kind)] for kind in (STATE, TAPE))
+    found = _units(states, tapes, given, program)
+    if found is None:
+        return _with_start(program, start, CheckpointSchedule("start", given), kept["_numbers"])
+    units, room = found
+    whole = Container(
+        Names(program.containers).fresh("room"),
+        dense(dace.uint8, [sympy.Integer(room * units.size)], transient=True),
+    )
+    made = {whole.name: whole, **_laid(states, whole, [(room, 1)], units.size)}
+    made |= _laid(tapes, whole, [(-(-room // units.tape), units.tape), (units.tape, 1)], units.size)
+    begins = CheckpointSchedule("start", [given[0], units.state, units.tape, room, 0])
+    if len({c.dtype for c in (*states, *tapes)} - BYTES) > 1:
+        begins.implementation = SEVERAL_TYPES
+    count = sympy.Integer(count_of_numbers(given[0], units.state, room))
+    numbers = replace(kept["_numbers"], desc=dense(dace.int64, [count], transient=True))
+    return _with_start(replace(program, containers={**program.containers, **made}), start, begins, numbers)
+
+
+def _units(
+    states: Sequence[Container], tapes: Sequence[Container], given: Sequence[int], program: Program
+) -> tuple[Units, int] | None:
+    """Return the units of one array of as many bytes as these take, and how many it has; None if it cannot be."""
+    trips, state_units = given[:2]
     if state_units == 0 or not states or not tapes or not all(_is_own(c, program) for c in (*states, *tapes)):
-        return program
+        return None
     state, tape = (sum(_aligned(_bytes(c)) for c in found) for found in (states, tapes))
     units = units_for(state, tape, ALIGNED)
     taken = sum(int(c.desc.total_size) * c.dtype.bytes for c in (*states, *tapes))
     room = min(taken // units.size, trips * units.tape)
     if room < units.state + units.tape:  # of small arrays, which would begin where no cache line does
-        return program
-    names = Names(program.containers)
-    whole = Container(names.fresh("room"), dense(dace.uint8, [sympy.Integer(room * units.size)], transient=True))
-    made = {whole.name: whole}
-    made |= _laid(states, whole, [(room, 1)], units.size)
-    made |= _laid(tapes, whole, [(-(-room // units.tape), units.tape), (units.tape, 1)], units.size)
-    numbers = kept["_numbers"].name
-    made[numbers] = Container(
-        numbers, dense(dace.int64, [sympy.Integer(count_of_numbers(trips, units.state, room))], transient=True)
-    )
-    given = [trips, units.state, units.tape, room, mixed, 0]
-    program = replace(program, containers={**program.containers, **made})
-    begins = CheckpointSchedule("start", [*map(str, given)])
-    if len({c.dtype for c in (*states, *tapes)} - BYTES) > 1:
-        begins.implementation = SEVERAL_TYPES
-    return replace(program, body=_on_room(program.body, start, begins, made[numbers]))
+        return None
+    return units, room
 
 
 def _is_own(container: Container, program: Program) -> bool:
@@ -124,9 +125,9 @@ def _laid(
     return made
 
 
-def _on_room(block: Block, start: NodeCall, begins: CheckpointSchedule, numbers: Container) -> Block:
-    """Give the calls of a schedule its longer array of numbers, and its start the units of the room."""
-    all_numbers = whole_region(numbers.name, numbers.shape)
+def _with_start(program: Program, start: NodeCall, begins: CheckpointSchedule, numbers: Container) -> Program:
+    """Give a schedule another start, with no outputs but its numbers, and all its calls these numbers."""
+    whole = whole_region(numbers.name, numbers.shape)
 
     def changed(node: Node) -> Block:
         """Change a call of this schedule; return another node as it is."""
@@ -134,9 +135,8 @@ def _on_room(block: Block, start: NodeCall, begins: CheckpointSchedule, numbers:
             return (node,)
         if node.outputs["_numbers"].container != numbers.name:
             return (node,)
-        regions: dict[str, Region] = dict.fromkeys(node.inputs, all_numbers)
-        if node is not start:
-            return (replace(node, inputs=regions, outputs={"_numbers": all_numbers}),)
-        return (replace(node, node=begins, outputs={"_numbers": all_numbers}),)
+        inputs = dict.fromkeys(node.inputs, whole)
+        return (replace(node, node=begins if node is start else node.node, inputs=inputs, outputs={"_numbers": whole}),)
 
-    return rewritten(block, changed)
+    containers = {**program.containers, numbers.name: numbers}
+    return replace(program, containers=containers, body=rewritten(program.body, changed))

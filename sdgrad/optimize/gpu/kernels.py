@@ -318,9 +318,8 @@ class Placer:
 
         :param fetches: gets the copy.
         """
-        if not self.is_array(load.container) and not self.program.containers[load.container].transient:
-            return load
-        if load.container in self.at_home:
+        is_argument = not self.is_array(load.container) and not self.program.containers[load.container].transient
+        if is_argument or load.container in self.at_home:
             return load
         dtype = self.program.containers[load.container].dtype
         name = self.names.fresh(f"here_{load.container.strip('_')}")

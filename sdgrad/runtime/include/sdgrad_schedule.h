@@ -190,8 +190,9 @@ inline int64_t schedule_items(int64_t trips, int64_t state, int64_t room) {
     return 2 * std::min(trips, state == 0 ? trips : room / state) + 2;
 }
 
-inline void start_schedule(int64_t trips, int64_t state, int64_t tape, int64_t room, bool mixed, bool apart,
-                           int64_t *numbers) {
+// `mixed`: tapes may stay until their trips run backwards.
+inline void start_schedule(int64_t trips, int64_t state, int64_t tape, int64_t room, bool apart, int64_t *numbers,
+                           bool mixed = true) {
     auto &schedule = *reinterpret_cast<CheckpointSchedule *>(numbers);
     trips = std::max(trips, int64_t(0));
     const CheckpointTable &table = checkpoint_table(trips, state, tape, room, mixed);

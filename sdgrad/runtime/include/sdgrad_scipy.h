@@ -15,6 +15,11 @@ inline __attribute__((visibility("default"))) int sdgrad_calls_scipy = 1;  // a 
 // In this library, and in no other: all libraries of a process share the symbol above, as GCC makes it unique.
 static const int sdgrad_here = 1;
 
+[[noreturn]] static void sdgrad_lacks_scipy() {
+    std::fputs("sdgrad: no Python with SciPy in this process, whose special functions this program calls\n", stderr);
+    std::abort();
+}
+
 // Asks the Python of this process to set the addresses in this library.
 static void sdgrad_find_scipy() {
     auto take = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "PyGILState_Ensure"));
@@ -31,10 +36,7 @@ static void sdgrad_find_scipy() {
         found = run(text) == 0;
         give(state);
     }
-    if (!found) {
-        std::fputs("sdgrad: no Python with SciPy in this process, whose special functions this program calls\n", stderr);
-        std::abort();
-    }
+    if (!found) sdgrad_lacks_scipy();
 }
 
 // The first call of a function by a variable: it is another one afterwards. The variables refer to the symbol, so that
@@ -43,7 +45,7 @@ template <typename F> struct SdgradFirst;
 template <typename R, typename... A> struct SdgradFirst<R (*)(A...)> {
     template <R (**Function)(A...)> static R call(A... given) {
         sdgrad_find_scipy();
-        if (*Function == &call<Function>) std::abort();  // it would call itself for ever
+        if (*Function == &call<Function>) sdgrad_lacks_scipy();  // it would call itself for ever
         return (*Function)(given...);
     }
 };

@@ -15,10 +15,9 @@ from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.libraries.triangular_solve import LOOPS, cpp_tasklet
 
 HEADER = str(INCLUDE / "sdgrad_schedule.h")
-PARTS = (
-    *("ahead", "left", "restore", "save", "first", "taped", "last"),
-    *("into", "into_unit", "until", "back", "out_of", "out_of_unit"),
-)
+FORWARDS = ("save", "first", "taped", "last", "into", "into_unit")
+BACKWARDS = ("until", "back", "out_of", "out_of_unit")
+PARTS = ("ahead", "left", "restore", *FORWARDS, *BACKWARDS)
 """The numbers that say what runs next, in the order of ``CheckpointSchedule``."""
 
 BEFORE_ITEMS = len(PARTS) + 9
@@ -69,8 +68,7 @@ class ExpandCall(ExpandTransformation):
     @staticmethod
     def expansion(node: CheckpointSchedule, state: dace.SDFGState, sdfg: dace.SDFG, **kwargs: Any) -> nd.Tasklet:
         """Return the tasklet."""
-        numbers = (dace.symbolic.symstr(dace.symbolic.pystr_to_symbolic(n), cpp_mode=True) for n in node.given)
-        code = CODE[node.kind].format(numbers=", ".join(f"int64_t({n})" for n in numbers))
+        code = CODE[node.kind].format(numbers=", ".join(map(str, node.given)))
         made = {e.src_conn: dace.pointer(sdfg.arrays[e.data.data].dtype) for e in state.out_edges(node)}
         return cpp_tasklet(node, {e.dst_conn: made["_numbers"] for e in state.in_edges(node)}, made, code, HEADER)
 
@@ -86,23 +84,23 @@ class ExpandOfSeveralTypes(ExpandCall):
 class CheckpointSchedule(nd.LibraryNode):
     """Say what runs next, in the array ``_numbers`` that holds the schedule: the first are :data:`PARTS`.
 
-    ``start`` begins with the numbers ``given``: trips, units of a state, units of a tape, units of room, 1 if tapes may
-    stay, and 1 if states and tapes have arrays of their own. What the loop keeps stands among its outputs.
-    ``forwards`` and ``backwards`` find the next part of the way; ``_was`` is the same array.
+    ``start`` begins with the numbers ``given``: trips, units of a state, units of a tape, units of room, and 1 if
+    states and tapes have arrays of their own. What the loop keeps stands among its outputs. ``forwards`` and
+    ``backwards`` find the next part of the way; ``_was`` is the same array.
     """
 
     implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandCall, SEVERAL_TYPES: ExpandOfSeveralTypes}
     default_implementation: ClassVar[str] = LOOPS
 
     kind = properties.Property(dtype=str, default="start", choices=list(CODE))
-    given = properties.ListProperty(element_type=str, default=[])
+    given = properties.ListProperty(element_type=int, default=[])
 
-    def __init__(self, kind: str = "start", given: Sequence[str] = (), kept: Sequence[str] = ()) -> None:
+    def __init__(self, kind: str = "start", given: Sequence[int] = (), kept: Sequence[str] = ()) -> None:
         inputs = set() if kind == "start" else {"_was"}
         super().__init__(f"schedule_{kind}", inputs=inputs, outputs={"_numbers", *kept})
         self.kind, self.given = kind, list(given)
 
     @property
-    def free_symbols(self) -> set[str]:
-        """Return the symbols of the numbers given."""
-        return {str(s) for n in self.given for s in dace.symbolic.pystr_to_symbolic(n).free_symbols}
+    def is_start(self) -> bool:
+        """True if it begins a schedule."""
+        return self.kind == "start"

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
+from checkpointed import every_loop, in_room_for
 
 import sdgrad
 from sdgrad.config import config
 from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize.passes import optimize
-from sdgrad.tape import checkpoints
-from sdgrad.tape.room import Room
 
 T, N = 40, 50
 
@@ -43,19 +42,8 @@ def long_tapes(x, w):
 @pytest.fixture(autouse=True)
 def always(monkeypatch):
     """Loops have checkpoints in room for six states and tapes."""
-
-    def all_loops(program, plan):
-        return [
-            (k,) for k, n in enumerate(program.body) if isinstance(n, checkpoints.Loop) and checkpoints.countable(n)
-        ]
-
-    monkeypatch.setattr(checkpoints, "worthwhile", all_loops)
-    monkeypatch.setattr(checkpoints, "pays", lambda *args: True)
-
-    def room(count, state, tape, cheap):
-        return Room.of(count, state, -(-tape // count), 6 * (state + tape // count))
-
-    monkeypatch.setattr(checkpoints, "room_of", room)
+    every_loop(monkeypatch)
+    in_room_for(6, monkeypatch)
 
 
 def arguments():
