@@ -109,6 +109,14 @@ class ConvergenceError(SdgradError, ArithmeticError):
     """A solver did not reach what it was asked for: a root, a fixed point, a minimum, the end of an interval."""
 
 
+class MemoryLimitError(SdgradError, MemoryError):
+    """A program takes more memory than it may, whatever is computed again. ``least`` are the bytes that it needs."""
+
+    def __init__(self, message: str, least: int) -> None:
+        self.least = least
+        super().__init__(message)
+
+
 class VerificationError(SdgradError):
     """A compiled program computes something else than the user's function (``config.verify``)."""
 

@@ -97,7 +97,11 @@ class Ready:
 
         :param resident: the arguments are in the memory of the GPU.
         """
-        program = optimize(program, resident)
+        return Ready.optimized(optimize(program, resident))
+
+    @staticmethod
+    def optimized(program: Program) -> Ready:
+        """Write an optimised program as a graph."""
         spelled = plain_names(program)
         if spelled:
             program = renamed_program(program, spelled)

@@ -7,7 +7,7 @@ from sdgrad.tape.room import Room
 def every_loop(monkeypatch) -> None:
     """Loops with a tape have checkpoints wherever that is possible."""
 
-    def worthwhile(program, plan):
+    def worthwhile(program, plan, least):
         for k, node in enumerate(program.body):
             inside = any(where[:1] == (k,) for where, _ in plan.kept_at())
             if isinstance(node, checkpoints.Loop) and checkpoints.countable(node) is not None and inside:

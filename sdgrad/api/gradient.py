@@ -15,6 +15,7 @@ from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.config import DeviceKind, on_device
 from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
+from sdgrad.machine.limits import Limit
 from sdgrad.program.functions import returning
 from sdgrad.program.kinds import kind_of
 from sdgrad.program.naming import own_arguments
@@ -31,6 +32,9 @@ from sdgrad.specialize.protocols import Derived
 from sdgrad.specialize.signature import CompiledGradient, Signature, identity
 from sdgrad.specialize.verification import verified
 
+MemoryLimit = int | str | None
+"""A limit of memory as users write it."""
+
 
 def value_and_grad(
     f: Callable,
@@ -40,6 +44,7 @@ def value_and_grad(
     strong_zero: bool = True,
     unused: str = "zero",
     device: DeviceKind | None = None,
+    memory_limit: MemoryLimit = None,
 ) -> Callable:
     """Return a function that computes ``f``'s value and its gradient by one compiled program.
 
@@ -53,11 +58,15 @@ def value_and_grad(
     :param unused: what an argument that does not influence the value has for a gradient: ``"zero"``: zeros; ``"none"``:
         None; ``"error"``: it raises :class:`~sdgrad.errors.UnusedInputError`.
     :param device: where it runs: ``"cpu"`` or ``"gpu"``; what :data:`sdgrad.config` says unless given.
+    :param memory_limit: the most memory that a call may take beside its arguments: for results, temporaries, tapes and
+        adjoints. Bytes, ``"2GiB"``, a share of what it takes without a limit, ``"25%"``, or ``"min"``. Loops keep some
+        of their states then and run again from these; the fastest plan within the limit is taken.
     :returns: a callable with ``f``'s arguments that returns ``(value, gradient)``.
     :raises NotScalarError: ``f`` returns several values or an array (use :func:`vjp`).
     :raises DifferentiationError: with every reason why ``f`` cannot be differentiated.
+    :raises MemoryLimitError: it takes more memory than it may, at the first call with arguments of these sizes.
     """
-    return GradFunction(checked(f), wrt, True, inplace, strong_zero, unused, device)
+    return GradFunction(checked(f), wrt, True, inplace, strong_zero, unused, device, limit_of(memory_limit))
 
 
 def checked(f: Callable) -> Callable:
@@ -78,6 +87,7 @@ def grad(
     strong_zero: bool = True,
     unused: str = "zero",
     device: DeviceKind | None = None,
+    memory_limit: MemoryLimit = None,
 ) -> Callable: ...
 
 
@@ -117,6 +127,7 @@ def grad(
     provides=None,
     attach_backward=False,
     tapes="least",
+    memory_limit=None,
 ):
     """Return a function that computes the gradient of ``f``, as :func:`value_and_grad` does. It can be differentiated.
 
@@ -143,7 +154,18 @@ def grad(
         return _halves(f, requires, provides, attach_backward, tapes, strong_zero)
     if provides is not None or attach_backward or tapes != "least":
         raise ArgumentError("provides, attach_backward and tapes go with requires: the names of arguments")
-    return GradFunction(checked(f), wrt, False, inplace, strong_zero, unused, device)
+    return GradFunction(checked(f), wrt, False, inplace, strong_zero, unused, device, limit_of(memory_limit))
+
+
+def limit_of(given: MemoryLimit) -> Limit | None:
+    """Read a limit of memory.
+
+    :raises ArgumentError: it is none.
+    """
+    try:
+        return Limit.of(given)
+    except ValueError as error:
+        raise ArgumentError(str(error)) from None
 
 
 def _halves(f, requires, provides, attach_backward, tapes, strong_zero) -> tuple[Forward, Backward] | Attached:
@@ -170,6 +192,7 @@ class GradFunction(CalledInPrograms):
     strong_zero: bool
     unused: str
     device: DeviceKind | None = None
+    memory_limit: Limit | None = None
     prepared: PreparedCalls = field(default_factory=PreparedCalls, init=False, repr=False, compare=False)
     flat: dict[Hashable, GradFunction] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -182,7 +205,7 @@ class GradFunction(CalledInPrograms):
         self.__doc__ = f"The {'value and ' if self.with_value else ''}gradient of {name}."
 
     def identity(self) -> Hashable:
-        own = (self.with_value, self.strong_zero, self.unused, self.device)
+        own = (self.with_value, self.strong_zero, self.unused, self.device, self.memory_limit)
         return ("grad", identity(self.f), key(self.wrt), *own)
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
@@ -203,7 +226,8 @@ class GradFunction(CalledInPrograms):
         names = names_of(self.wrt, self.f, arguments)
         output = self.scalar_output(signature)
         present = tuple(n for n in names if n in signature.program.containers)
-        return signature, names, output, Request(present, (output,), False, self.strong_zero, self.unused)
+        request = Request(present, (output,), False, self.strong_zero, self.unused, memory_limit=self.memory_limit)
+        return signature, names, output, request
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         found = self.prepared(args, kwargs)

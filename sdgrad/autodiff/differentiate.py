@@ -51,7 +51,7 @@ def differentiate_program(program: Program, request: Request) -> Differentiated:
     program, found = taken_apart(program, request)
     fence.check_program(program, request, found)
     program, named = with_conditions(program, found, names)
-    plan = plan_tape(program, named, fence.operand_needs(program, found), names, request.rerun)
+    plan = plan_tape(program, named, fence.operand_needs(program, found), names, request.rerun, request.least)
     found = with_kept(named, found, plan)
     adjoints = seeds.seed(program, request, names)
     recorder = Recorder(program, plan, names)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sdgrad.machine.limits import Limit
+
 
 @dataclass(frozen=True)
 class Request:
@@ -12,6 +14,8 @@ class Request:
     ``accumulate``: gradients are added to the contents of their containers (raw graphs); else they are set.
     ``strong_zero``: a cotangent of exactly zero passes nothing on, whatever the partial is.
     ``rerun``: values may be recomputed, or restored in place, instead of being kept.
+    ``least``: loops have checkpoints wherever they can, in as little room as there can be.
+    ``memory_limit``: what the program may take.
     ``unused``: an input without influence on the outputs gets a gradient of zero (``zero``) or is an error (``error``).
     """
 
@@ -21,3 +25,5 @@ class Request:
     strong_zero: bool = True
     unused: str = "zero"
     rerun: bool = True
+    least: bool = False
+    memory_limit: Limit | None = None

@@ -75,6 +75,19 @@ class Machine:
     checkpoint_level_share: float = 1 / 2
     """Share of the memory that one more level of checkpoints may leave; for less the loop is not rerun again."""
 
+    # -- memory plans
+    instructions_per_second: float = 4e9
+    """Numbers that simple instructions of a loop make in a second: what it costs to run a loop again."""
+
+    flops_per_second: float = 25e9
+    """Operations of matrix products in a second."""
+
+    bytes_per_second: float = 8e9
+    """Bytes that a loop reads and writes in a second, of arrays that are in no cache."""
+
+    seconds_per_call: float = 1e-6
+    """Time that a node takes to start."""
+
     # -- dataflow
     broadcast_rounds: int = 4
     """Rounds of broadcast elimination."""

@@ -19,6 +19,7 @@ from sdgrad.convert.callables import name_of
 from sdgrad.errors import ParseError
 from sdgrad.lift.dace_functions import check_arguments, needs_dace
 from sdgrad.lift.dace_programs import as_program, closure_of, parse, stamped
+from sdgrad.memory.limited import within
 from sdgrad.pipeline import Ready, compiled
 from sdgrad.program.custom_call import CustomCall
 from sdgrad.program.kinds import kind_of
@@ -319,11 +320,21 @@ def compile_gradients(asked: Iterable[tuple[Signature, Request]]) -> None:
     """Compile gradients that will be called, by one call of the compiler."""
     with making:
         missing = _missing(asked, lambda s: s.gradients)
-        results = [(s.differentiated(r).program, s.resident) for s, r in missing]
-        with step("compiling", ", ".join(p.name for p, _ in results)):
-            programs = compiled(*(Ready.of(*r) for r in results))
-        for (signature, request), program in zip(missing, programs, strict=True):
-            signature.gradients[request] = CompiledGradient(signature.differentiated(request), program)
+        results = [_differentiated(s, r) for s, r in missing]
+        with step("compiling", ", ".join(s.program.name for s, _ in missing)):
+            programs = compiled(*(make() for _, make in results))
+        for (signature, request), (result, _), program in zip(missing, results, programs, strict=True):
+            signature.gradients[request] = CompiledGradient(result, program)
+
+
+def _differentiated(signature: Signature, request: Request) -> tuple[Differentiated, Callable[[], Ready]]:
+    """Differentiate a function, within its limit of memory if there is one; return also what writes the graph."""
+    if request.memory_limit is None:
+        result = signature.differentiated(request)
+        return result, lambda: Ready.of(result.program, signature.resident)
+    with step("differentiating", signature.program.name):
+        result, plan = within(signature.program, request)
+    return result, lambda: Ready.optimized(plan.program)
 
 
 def compile_tangents(asked: Iterable[tuple[Signature, Request]]) -> None:

@@ -46,16 +46,20 @@ from sdgrad.tape.plan import Checkpoint, TapePlan
 from sdgrad.tape.room import Room
 
 
-def worthwhile(program: Program, plan: TapePlan) -> Iterator[Path]:
+def worthwhile(program: Program, plan: TapePlan, least: bool) -> Iterator[Path]:
     """Yield the loops that take less time to run again than to write their tapes and read them back.
 
     And those with tapes that do not fit into memory.
+
+    :param least: yield every loop that has a tape.
     """
     for k, node in enumerate(program.body):
-        if not isinstance(node, Loop) or countable(node) is None or (k,) in plan.checkpoints:
+        if not isinstance(node, Loop) or countable(node, least) is None or (k,) in plan.checkpoints:
             continue
         kept = bytes_in((k,), plan)
-        if kept >= config.machine.checkpointed_bytes and (is_cheap(node, kept) or kept > most_bytes()):
+        if least and kept:
+            yield (k,)
+        elif kept >= config.machine.checkpointed_bytes and (is_cheap(node, kept) or kept > most_bytes()):
             yield (k,)
 
 
@@ -70,19 +74,28 @@ def most_bytes() -> int:
     return int(config.machine.tape_share * free_memory())
 
 
-def countable(loop: Loop) -> Param | None:
-    """Return the variable of a loop with a constant iteration count and a step of 1 or -1; None for other loops."""
+def countable(loop: Loop, least: bool = False) -> Param | None:
+    """Return the variable of a loop with a constant iteration count and a step of 1 or -1; None for other loops.
+
+    :param least: return that of short loops, too.
+    """
     (dim,) = dims_of(loop)
     if dim.param is None or loop.also is not None or loop.last is not None or dim.param.step not in (1, -1):
         return None
-    return dim.param if dim.param.count.is_number and dim.param.count >= config.machine.checkpointed_trips else None
+    trips = dim.param.count
+    return dim.param if trips.is_number and trips >= (2 if least else config.machine.checkpointed_trips) else None
 
 
-def checkpoint(program: Program, memory: Memory, plan: TapePlan, path: Path, names: Names) -> Checkpoint | None:
-    """Give a loop room for states and tapes; None if a trip cannot start from the contents of containers."""
+def checkpoint(
+    program: Program, memory: Memory, plan: TapePlan, path: Path, names: Names, least: bool = False
+) -> Checkpoint | None:
+    """Give a loop room for states and tapes; None if a trip cannot start from the contents of containers.
+
+    :param least: as little room as there can be.
+    """
     loop = memory.nodes[path]
     assert isinstance(loop, Loop)
-    trips = countable(loop)
+    trips = countable(loop, least)
     found = [program.containers[n] for n in sorted(carried(program, memory, path, plan.undone))]
     state = [c for c in found if c.name in memory.changed[path]]
     plain = all(type(c.desc) in (dt.Array, dt.Scalar) for c in found)
@@ -90,7 +103,11 @@ def checkpoint(program: Program, memory: Memory, plan: TapePlan, path: Path, nam
     if trips is None or not plain or carried_symbols(loop, program):  # a symbol is no container to save
         return None
     kept = bytes_in(path, plan)
-    room = room_of(int(trips.count), max(1, sum(guess(c) for c in state)), kept, is_cheap(loop, kept))
+    size = max(1, sum(guess(c) for c in state))
+    if least:
+        room = Room.of(int(trips.count), size, -(-kept // int(trips.count)), 0)
+    else:
+        room = room_of(int(trips.count), size, kept, is_cheap(loop, kept))
     count = count_of_numbers(int(trips.count), room.state_units, room.units)
     return Checkpoint(
         trips,
@@ -146,9 +163,10 @@ def is_known(plan: TapePlan, path: Path) -> bool:
     return all(n.is_number for n in sizes) and not any(p[: len(path)] == path for p in plan.counters)
 
 
-def pays(after: TapePlan, before: TapePlan, path: Path, program: Program) -> bool:
-    """True if checkpoints of one more loop save at least half of that loop's tape."""
-    return 2 * (bytes_of(before, program) - bytes_of(after, program)) >= bytes_in(path, before)
+def pays(after: TapePlan, before: TapePlan, path: Path, program: Program, least: bool) -> bool:
+    """True if checkpoints of one more loop save at least half of that loop's tape; for the ``least``, anything."""
+    saved = bytes_of(before, program) - bytes_of(after, program)
+    return saved > 0 if least else 2 * saved >= bytes_in(path, before)
 
 
 def touched(program: Program, plan: TapePlan) -> set[str]:

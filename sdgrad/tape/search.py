@@ -39,14 +39,16 @@ def plan_tape(
     operand_needs: Mapping[Path, Mapping[str, Region]],
     names: Names,
     rerun: bool = True,
+    least: bool = False,
 ) -> TapePlan:
     """Choose the tape plan of a program.
 
     :param operand_needs: operands of calls whose primal values the calls' adjoints mention.
     :param rerun: True if the reverse sweep may restore containers and run leaves again. Else all needed values that are
         overwritten go on the tape.
+    :param least: True for checkpoints on every loop that can have them, in as little room as there can be.
     """
-    search = Search(program, activity, operand_needs, names, Memory.of(program), rerun)
+    search = Search(program, activity, operand_needs, names, Memory.of(program), rerun, least)
     best = search.with_checkpoints(*search.redoing(*search.undoing())) if rerun else search.first()[0]
     names.add(c.name for c in best.containers)
     names.add(k.name for k in best.all_kept())
@@ -64,6 +66,7 @@ class Search:
     names: Names
     memory: Memory
     rerun: bool
+    least: bool = False
     cuts: dict[tuple, set[str]] = field(default_factory=dict)  # answers that all trials share
 
     def plan(self, asked: Trial) -> tuple[TapePlan, set[str]] | None:
@@ -115,12 +118,12 @@ class Search:
         """Checkpoint loops with long tapes, one after the other, if it pays."""
         if "checkpoints" in config.without:
             return best
-        for path in list(checkpoints.worthwhile(self.program, best)):
-            made = checkpoints.checkpoint(self.program, self.memory, best, path, self.names)
+        for path in list(checkpoints.worthwhile(self.program, best, self.least)):
+            made = checkpoints.checkpoint(self.program, self.memory, best, path, self.names, self.least)
             more = replace(asked, checkpoints={**asked.checkpoints, path: made}) if made is not None else None
             found = self.plan(more) if more is not None else None
             if found is None or more is None or not checkpoints.is_known(found[0], path):
                 continue
-            if checkpoints.pays(found[0], best, path, self.program):
+            if checkpoints.pays(found[0], best, path, self.program, self.least):
                 best, asked = found[0], more
         return best

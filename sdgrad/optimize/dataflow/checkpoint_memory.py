@@ -14,7 +14,7 @@ halves of a pullback, or has no known size.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import dace
 import sympy
@@ -37,56 +37,122 @@ BYTES = {dace.uint8, dace.int8}  # may lie over numbers of any type (C++20, 7.2.
 
 
 def share_room(program: Program) -> Program:
-    """Lay states and tapes over each other, for each loop with checkpoints."""
-    for node in [n for n in walk(program.body) if isinstance(n, NodeCall)]:
-        if isinstance(node.node, CheckpointSchedule) and node.node.is_start:
-            program = _shared(node, node.node.given, program)
+    """Lay states and tapes over each other, for each loop with checkpoints, in the memory that they take apart."""
+    for room in rooms(program):
+        program = room.placed(program)
     return program
+
+
+def rooms(program: Program) -> list[LoopRoom]:
+    """Return the rooms of all loops with checkpoints whose states and tapes still have arrays of their own."""
+    calls = (n for n in walk(program.body) if isinstance(n, NodeCall) and isinstance(n.node, CheckpointSchedule))
+    return [LoopRoom.of(n, program) for n in calls if n.node.is_start and len(n.outputs) > 1]
+
+
+@dataclass(frozen=True)
+class LoopRoom:
+    """The room of one loop: its states and tapes in one array, or in arrays of their own (``apart``).
+
+    What the loop keeps stands among the outputs of its start to be found here, and stands there no longer where it has
+    its place.
+
+    :param start: the call that starts the loop's schedule.
+    :param numbers: the container of that schedule.
+    :param units: of the room; those of arrays apart have no size.
+    :param given: units that the room has been given so far.
+    :param fixed: it cannot be given others.
+    """
+
+    start: NodeCall
+    numbers: str
+    trips: int
+    states: tuple[Container, ...]
+    tapes: tuple[Container, ...]
+    units: Units
+    given: int
+    apart: bool = True
+    fixed: bool = True
+
+    @staticmethod
+    def of(start: NodeCall, program: Program) -> LoopRoom:
+        """Find what a loop keeps, from the start of its schedule."""
+        trips, state_units, tape_units, given = start.node.given[:4]
+        kept = {c: program.containers[r.container] for c, r in start.outputs.items()}
+        states, tapes = (tuple(c for n, c in kept.items() if n.startswith(kind)) for kind in (STATE, TAPE))
+        apart = Units(0, state_units, tape_units)
+        own = LoopRoom(start, kept["_numbers"].name, trips, states, tapes, apart, given)
+        if not states or not tapes or not all(_is_own(c, program) for c in (*states, *tapes)):
+            return own
+        return own._shared() or replace(own, fixed=False)
+
+    def _shared(self) -> LoopRoom | None:
+        """Return the room in one array of as many bytes as the arrays apart take; None if that cannot be."""
+        if self.units.state == 0:
+            return None
+        state, tape = (sum(_aligned(bytes_of_place(c)) for c in found) for found in (self.states, self.tapes))
+        units = units_for(state, tape, ALIGNED)
+        room = min(self.bytes(self.given) // units.size, self.trips * units.tape)
+        if room < units.state + units.tape:  # of small arrays, which would begin where no cache line does
+            return None
+        return replace(self, units=units, given=room, apart=False, fixed=False)
+
+    @property
+    def least(self) -> int:
+        """Return the units for one state and one tape."""
+        return self.given if self.fixed else self.units.state + self.units.tape
+
+    @property
+    def most(self) -> int:
+        """Return the units with which no trip runs twice."""
+        return self.given if self.fixed else self.trips * self.units.tape
+
+    def bytes(self, given: int) -> int:
+        """Return the bytes of so many units."""
+        if not self.apart:
+            return given * self.units.size
+        pairs = zip((self.states, self.tapes), self._places(given), strict=True)
+        return sum(places * sum(map(bytes_of_place, found)) for found, places in pairs)
+
+    def _places(self, given: int) -> tuple[int, int]:
+        """Return for how many states and tapes there are places apart."""
+        return given // self.units.state if self.units.state else self.trips, given // self.units.tape
+
+    def placed(self, program: Program, given: int | None = None) -> Program:
+        """Return the program with the room in its place.
+
+        :param given: units of the room; None: as many as it has been given.
+        """
+        units, room = self.units, self.given if given is None else given
+        numbers = program.containers[self.numbers]
+        if self.apart and room == self.given:
+            return _with_start(program, self.start, CheckpointSchedule("start", self.start.node.given), numbers)
+        made = self._resized(room) if self.apart else self._in_one(Names(program.containers).fresh("room"), room)
+        begins = CheckpointSchedule("start", [self.trips, units.state, units.tape, room, int(self.apart)])
+        if not self.apart and len({c.dtype for c in (*self.states, *self.tapes)} - BYTES) > 1:
+            begins.implementation = SEVERAL_TYPES
+        count = sympy.Integer(count_of_numbers(self.trips, units.state, room))
+        numbers = replace(numbers, desc=dense(dace.int64, [count], transient=True))
+        return _with_start(replace(program, containers={**program.containers, **made}), self.start, begins, numbers)
+
+    def _in_one(self, name: str, room: int) -> dict[str, Container]:
+        """Return the array of the room, and states and tapes as views of it."""
+        units = self.units
+        whole = Container(name, dense(dace.uint8, [sympy.Integer(room * units.size)], transient=True))
+        states = _laid(self.states, whole, [(room, 1)], units.size)
+        tapes = _laid(self.tapes, whole, [(-(-room // units.tape), units.tape), (units.tape, 1)], units.size)
+        return {name: whole, **states, **tapes}
+
+    def _resized(self, room: int) -> dict[str, Container]:
+        """Return states and tapes with other numbers of places."""
+        pairs = zip((self.states, self.tapes), self._places(room), strict=True)
+        sizes = {c.name: (c, sympy.Integer(places)) for found, places in pairs for c in found}
+        return {
+            n: replace(c, desc=dense(c.dtype, [places, *c.desc.shape[1:]], True)) for n, (c, places) in sizes.items()
+        }
 
 
 def _aligned(size: int) -> int:
     return rounded(size, ALIGNED)
-
-
-def _shared(start: NodeCall, given: Sequence[int], program: Program) -> Program:
-    """Return the program with one array for what a loop keeps, or with arrays apart if some have no known size.
-
-    What the loop keeps stands among the outputs of its start to be found here, and stands there no longer.
-    """
-    kept = {c: program.containers[r.container] for c, r in start.outputs.items()}
-    states, tapes = ([c for n, c in kept.items() if n.startswith(kind)] for kind in (STATE, TAPE))
-    found = _units(states, tapes, given, program)
-    if found is None:
-        return _with_start(program, start, CheckpointSchedule("start", given), kept["_numbers"])
-    units, room = found
-    whole = Container(
-        Names(program.containers).fresh("room"),
-        dense(dace.uint8, [sympy.Integer(room * units.size)], transient=True),
-    )
-    made = {whole.name: whole, **_laid(states, whole, [(room, 1)], units.size)}
-    made |= _laid(tapes, whole, [(-(-room // units.tape), units.tape), (units.tape, 1)], units.size)
-    begins = CheckpointSchedule("start", [given[0], units.state, units.tape, room, 0])
-    if len({c.dtype for c in (*states, *tapes)} - BYTES) > 1:
-        begins.implementation = SEVERAL_TYPES
-    count = sympy.Integer(count_of_numbers(given[0], units.state, room))
-    numbers = replace(kept["_numbers"], desc=dense(dace.int64, [count], transient=True))
-    return _with_start(replace(program, containers={**program.containers, **made}), start, begins, numbers)
-
-
-def _units(
-    states: Sequence[Container], tapes: Sequence[Container], given: Sequence[int], program: Program
-) -> tuple[Units, int] | None:
-    """Return the units of one array of as many bytes as these take, and how many it has; None if it cannot be."""
-    trips, state_units = given[:2]
-    if state_units == 0 or not states or not tapes or not all(_is_own(c, program) for c in (*states, *tapes)):
-        return None
-    state, tape = (sum(_aligned(_bytes(c)) for c in found) for found in (states, tapes))
-    units = units_for(state, tape, ALIGNED)
-    taken = sum(int(c.desc.total_size) * c.dtype.bytes for c in (*states, *tapes))
-    room = min(taken // units.size, trips * units.tape)
-    if room < units.state + units.tape:  # of small arrays, which would begin where no cache line does
-        return None
-    return units, room
 
 
 def _is_own(container: Container, program: Program) -> bool:
@@ -97,7 +163,7 @@ def _is_own(container: Container, program: Program) -> bool:
     return known and container.name not in program.arguments and desc.storage == dace.StorageType.Default
 
 
-def _bytes(container: Container) -> int:
+def bytes_of_place(container: Container) -> int:
     """Return the bytes of one place."""
     return int(container.desc.total_size) // int(container.shape[0]) * container.dtype.bytes
 
@@ -121,7 +187,7 @@ def _laid(
         )
         part = dace.subsets.Range([(offset, int(whole.shape[0]) - 1, 1)])
         made[container.name] = replace(container, desc=view, view_of=whole.name, view_subset=part)
-        offset += _aligned(_bytes(container))
+        offset += _aligned(bytes_of_place(container))
     return made
 
 

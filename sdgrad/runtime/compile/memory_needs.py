@@ -5,9 +5,10 @@ from __future__ import annotations
 import dace
 from dace import data as dt
 
+from sdgrad.machine.limits import shown
+
 ALL = "its arrays do not fit into memory"
 MOST = 4  # arrays that are named
-UNITS = "bytes", "KiB", "MiB", "GiB", "TiB"
 
 
 def memory_needs(sdfg: dace.SDFG) -> str:
@@ -20,9 +21,3 @@ def memory_needs(sdfg: dace.SDFG) -> str:
         whole = f"its temporaries take {shown(sum(sizes.values()))}, '{largest}' alone {shown(sizes[largest])}"
         texts.insert(0, whole)
     return "; ".join(texts[:MOST]) or ALL
-
-
-def shown(size: int) -> str:
-    """Return a number of bytes in the largest unit of which there is at least one."""
-    power = min((max(size, 1).bit_length() - 1) // 10, len(UNITS) - 1)
-    return f"{size / 1024**power:.3g} {UNITS[power]}"

@@ -1,0 +1,73 @@
+"""Limits of memory as users write them: bytes, ``"2GiB"``, a share ``"25%"``, or ``"min"``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
+SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]*)\s*")
+SHARE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*")
+LEAST = "min"
+EXAMPLES = 'bytes, "2GiB", a share of what it takes without a limit as "25%", or "min"'
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How much memory a call may take: some bytes, a share of what it takes without a limit, or as little as it can.
+
+    :param bytes: None: a share, or the least.
+    :param share: None: some bytes, or the least.
+    """
+
+    bytes: int | None = None
+    share: float | None = None
+
+    @staticmethod
+    def of(given: Any) -> Limit | None:
+        """Read a limit as a user writes it; None is no limit.
+
+        :raises ValueError: it is none.
+        """
+        if given is None or isinstance(given, Limit):
+            return given
+        if isinstance(given, str):
+            return _from_text(given)
+        try:
+            size = int(given.__index__())
+        except (AttributeError, TypeError):
+            raise ValueError(f"a memory limit is {EXAMPLES}, not {given!r}") from None
+        if size < 0:
+            raise ValueError(f"a memory limit is no negative number: {given}")
+        return Limit(bytes=size)
+
+    def within(self, unlimited: int) -> int | None:
+        """Return the limit in bytes, given those without a limit; None for the least."""
+        return int(self.share * unlimited) if self.share is not None else self.bytes
+
+    def __str__(self) -> str:
+        if self.share is not None:
+            return f"{self.share * 100:g}%"
+        return LEAST if self.bytes is None else shown(self.bytes)
+
+
+def _from_text(text: str) -> Limit:
+    if text.strip().lower() == LEAST:
+        return Limit()
+    if (found := SHARE.fullmatch(text)) is not None:
+        return Limit(share=float(found[1]) / 100)
+    found = SIZE.fullmatch(text)
+    if found is None or found[2].lower() not in UNITS:
+        raise ValueError(f"a memory limit is {EXAMPLES}, not {text!r}")
+    return Limit(bytes=int(float(found[1]) * UNITS[found[2].lower()]))
+
+
+NAMES = "bytes", "KiB", "MiB", "GiB", "TiB"
+
+
+def shown(size: int) -> str:
+    """Return a number of bytes in the largest unit of which there is at least one."""
+    power = min((max(size, 1).bit_length() - 1) // 10, len(NAMES) - 1)
+    return f"{size / 1024**power:.3g} {NAMES[power]}"

@@ -1,0 +1,52 @@
+"""Estimate how many trips a loop with checkpoints runs, by its room, before the program runs.
+
+``c(m, t)`` trips run backwards in ``m`` free units if none of them runs forwards more than ``t`` times. Either all of
+them are taped, or the first one is, which leaves its tape, or the state at their start is kept. With that state, some
+first trips run once to be passed, and again at most ``t - 1`` times::
+
+    c(m, t) = max(m // tape, 1 + c(m - tape, t), k(m - state, t))       k: the state at the start is kept
+    k(m, t) = max((m + state) // tape, k(m, t - 1) + c(m, t))
+
+For states alone these are the binomial coefficients of Revolve (Griewank & Walther 2000). Of ``n`` trips at most
+``c(m, t)`` run no more than ``t`` times, so that all run about ``t * n - c(m, 1) - .. - c(m, t - 1)`` times, with the
+least ``t`` that reverses them: up to a twelfth less than the schedule's own count, by rounding.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+
+@lru_cache(maxsize=256)
+def _reversible(trips: int, state: int, tape: int, room: int) -> np.ndarray:
+    """Return ``c(room, 1)``, ``c(room, 2)``, .. up to the first one that is no less than the trips."""
+    found, kept = [0], [0] * (room + 1)
+    while found[-1] < trips and len(found) <= trips + 1:
+        free = [0] * (room + 1)
+        for m in range(room + 1):
+            if m >= state:
+                before = kept[m - state]  # k(m - state, t - 1), and from here k(m - state, t)
+                kept_now = max(m // tape, before + free[m - state] if len(found) > 1 else 0)
+                kept[m - state] = min(kept_now, trips)
+            free[m] = max(m // tape, 1 + free[m - tape] if m >= tape else 0, kept[m - state] if m >= state else 0)
+        found.append(free[room])
+    return np.array(found[1:])
+
+
+def runs(trips: int, state: int, tape: int, room: int) -> float:
+    """Estimate how many trips run forwards, those with a tape among them; infinite if they do not fit.
+
+    :param state: units of a state.
+    :param tape: units of the tape of one trip.
+    :param room: units for all states and tapes.
+    """
+    if room >= trips * tape:
+        return trips
+    if state == 0:
+        return 2 * trips - room // tape if room >= tape else np.inf
+    if room < state + tape:
+        return np.inf
+    most = _reversible(trips, state, tape, room)
+    return float(len(most) * trips - most[:-1].sum())
