@@ -24,6 +24,7 @@ from typing import Any, Literal, get_args
 from dace.config import Config as DaceConfig
 from dace.config import temporary_config
 
+from sdgrad.machine.limits import Limit
 from sdgrad.machine.model import Machine
 
 PREFIX = "SDGRAD_"
@@ -288,3 +289,19 @@ def on_device(where: DeviceKind | None) -> Iterator[None]:
         yield
     finally:
         _own.device = before
+
+
+def memory_limit() -> Limit | None:
+    """Return what programs may take that this thread makes, unless they have a limit of their own."""
+    return getattr(_own, "limit", None)
+
+
+@contextlib.contextmanager
+def in_memory_of(limit: Limit | None) -> Iterator[None]:
+    """Programs that this thread makes inside take no more memory; None leaves it as it is."""
+    before = memory_limit()
+    _own.limit = before if limit is None else limit
+    try:
+        yield
+    finally:
+        _own.limit = before

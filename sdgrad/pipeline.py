@@ -29,6 +29,7 @@ from sdgrad.autodiff.request import Request
 from sdgrad.canonicalize.normal_form import LIFTED, NORMAL_FORM, normalize
 from sdgrad.config import declare_switches
 from sdgrad.errors import ArgumentError
+from sdgrad.memory.limited import within
 from sdgrad.optimize.passes import PASSES, optimize
 from sdgrad.program.emit import emit
 from sdgrad.program.naming import plain_names
@@ -59,6 +60,12 @@ def pushed(sdfg: dace.SDFG, request: Request, stop: Collection[str] = ()) -> Pro
 def to_graph(program: Program) -> dace.SDFG:
     """Optimise a program, and write it as a graph for DaCe to compile."""
     return _for_dace(optimize(program))
+
+
+def to_limited_graph(sdfg: dace.SDFG, request: Request, stop: Collection[str] = ()) -> dace.SDFG:
+    """Differentiate a graph within the request's limit of memory, optimise it, and write it as a graph again."""
+    _, plan = within(normalize(sdfg, stop=stop), request, given=True)
+    return _for_dace(plan.program)
 
 
 def to_plain_graph(program: Program) -> dace.SDFG:

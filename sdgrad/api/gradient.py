@@ -12,10 +12,10 @@ import numpy as np
 from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
-from sdgrad.config import DeviceKind, on_device
+from sdgrad.config import DeviceKind, in_memory_of, memory_limit, on_device
 from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
-from sdgrad.machine.limits import Limit
+from sdgrad.machine.limits import Limit, limit_of
 from sdgrad.program.functions import returning
 from sdgrad.program.kinds import kind_of
 from sdgrad.program.naming import own_arguments
@@ -100,6 +100,7 @@ def grad(
     attach_backward: Literal[False] = False,
     tapes: Tapes = "least",
     strong_zero: bool = True,
+    memory_limit: MemoryLimit = None,
 ) -> tuple[Forward, Backward]: ...
 
 
@@ -112,6 +113,7 @@ def grad(
     attach_backward: Literal[True],
     tapes: Tapes = "least",
     strong_zero: bool = True,
+    memory_limit: MemoryLimit = None,
 ) -> Attached: ...
 
 
@@ -147,28 +149,19 @@ def grad(
         every value that is needed and not there any more; ``"none"``: nothing but the arguments, forward runs again in
         backward; or the names of variables: these, and everything else is computed again. Loops whose number of trips
         is known only afterwards keep nothing.
+    :param memory_limit: as :func:`value_and_grad` has it; with ``requires`` as :func:`vjp` has it.
     """
     if requires is not None:
         if device is not None:
             raise ArgumentError("forward and backward apart run where sdgrad.config.device says")
-        return _halves(f, requires, provides, attach_backward, tapes, strong_zero)
+        return _halves(f, requires, provides, attach_backward, tapes, strong_zero, limit_of(memory_limit))
     if provides is not None or attach_backward or tapes != "least":
         raise ArgumentError("provides, attach_backward and tapes go with requires: the names of arguments")
     return GradFunction(checked(f), wrt, False, inplace, strong_zero, unused, device, limit_of(memory_limit))
 
 
-def limit_of(given: MemoryLimit) -> Limit | None:
-    """Read a limit of memory.
 
-    :raises ArgumentError: it is none.
-    """
-    try:
-        return Limit.of(given)
-    except ValueError as error:
-        raise ArgumentError(str(error)) from None
-
-
-def _halves(f, requires, provides, attach_backward, tapes, strong_zero) -> tuple[Forward, Backward] | Attached:
+def _halves(f, requires, provides, attach_backward, tapes, strong_zero, limit) -> tuple[Forward, Backward] | Attached:
     """Return forward and backward as two functions, or as one with the other attached."""
     names = tuple([requires] if isinstance(requires, str) else requires)
     known = list(inspect.signature(python_function(checked(f))).parameters)
@@ -177,7 +170,9 @@ def _halves(f, requires, provides, attach_backward, tapes, strong_zero) -> tuple
     if isinstance(tapes, str) and tapes not in ("least", "all", "none"):
         raise ArgumentError(f"tapes is 'least', 'all', 'none' or a list of names, not {tapes!r}")
     outputs = None if provides is None else tuple([provides] if isinstance(provides, str) else provides)
-    halves = Forward(f, names, outputs, tapes, strong_zero), Backward(f, names)
+    if limit is not None and tapes != "least":
+        raise ArgumentError("tapes says what is kept, and memory_limit how much: give one of them")
+    halves = Forward(f, names, outputs, tapes, strong_zero, limit), Backward(f, names)
     return Attached(*halves) if attach_backward else halves
 
 
@@ -209,7 +204,12 @@ class GradFunction(CalledInPrograms):
         return ("grad", identity(self.f), key(self.wrt), *own)
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
-        """Return the differentiated program as a function of its value, if wanted, and its gradients."""
+        """Return the differentiated program as a function of its value, if wanted, and its gradients.
+
+        :raises ArgumentError: it has a limit of memory of its own.
+        """
+        if self.memory_limit is not None:
+            raise ArgumentError("memory_limit holds for a whole program: give it to the outermost derivative")
         signature, names, output, request = self.question(arguments)
         program = differentiate_program(signature.program, request).program
         gradients = {n: gradient_name(n, signature.program) for n in names}
@@ -226,14 +226,14 @@ class GradFunction(CalledInPrograms):
         names = names_of(self.wrt, self.f, arguments)
         output = self.scalar_output(signature)
         present = tuple(n for n in names if n in signature.program.containers)
-        request = Request(present, (output,), False, self.strong_zero, self.unused, memory_limit=self.memory_limit)
+        request = Request(present, (output,), False, self.strong_zero, self.unused, memory_limit=memory_limit())
         return signature, names, output, request
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         found = self.prepared(args, kwargs)
         if found is not MISSING:
             return found
-        with on_device(self.device):
+        with on_device(self.device), in_memory_of(self.memory_limit):
             return self.general(args, kwargs)
 
     @short

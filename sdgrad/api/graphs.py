@@ -9,11 +9,13 @@ from typing import Any, TypeAlias
 import dace
 from dace import nodes as nd
 
+from sdgrad.api.gradient import MemoryLimit
 from sdgrad.autodiff.differentiate import Differentiated
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name
 from sdgrad.errors import ArgumentError
-from sdgrad.pipeline import differentiate, pushed, to_graph
+from sdgrad.machine.limits import limit_of
+from sdgrad.pipeline import differentiate, pushed, to_graph, to_limited_graph
 
 Names: TypeAlias = "str | nd.AccessNode | Sequence[str | nd.AccessNode]"
 
@@ -29,6 +31,7 @@ def add_backward_pass(
     strong_zero: bool = True,
     unused: str = "zero",
     stop: Names = (),
+    memory_limit: MemoryLimit = None,
 ) -> dace.SDFG:
     """Extend a graph by its backward pass.
 
@@ -46,12 +49,21 @@ def add_backward_pass(
     :param simplify: as ``dace.autodiff`` has it. The graphs come out of this library's own passes either way; DaCe's
         are not run.
     :param stop: containers that are read as constants, as :func:`sdgrad.stop_gradient` makes values of functions.
+    :param memory_limit: the most memory that a run of the graph may take beside its arguments, as
+        :func:`value_and_grad` has it. Sizes have to be numbers: specialize a graph with symbols first.
     :returns: the graph that holds the backward pass.
     :raises NameNotFound: an input or output names no container.
     :raises DifferentiationError: with every reason why the graph cannot be differentiated.
+    :raises MemoryLimitError: it takes more memory than it may.
     """
     _check(sdfg)
-    request = Request(_names(inputs), _names(outputs), True, strong_zero, unused)
+    limit = limit_of(memory_limit)
+    request = Request(_names(inputs), _names(outputs), True, strong_zero, unused, memory_limit=limit)
+    if limit is not None:
+        if separate_sdfgs:
+            raise ArgumentError("memory_limit is for one graph of both passes: leave out separate_sdfgs")
+        take_over(sdfg, to_limited_graph(sdfg, request, _names(stop)))
+        return sdfg
     result = differentiate(sdfg, request, _names(stop))
     if separate_sdfgs:
         return _two_graphs(sdfg, result, request)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from sdgrad.api.forward import in_place
+from sdgrad.api.gradient import MemoryLimit
 from sdgrad.errors import ArgumentError
+from sdgrad.machine.limits import limit_of
 from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.table import active, rule
 from sdgrad.record.nests import cotangents_of, holds_places, places_of
@@ -24,9 +26,14 @@ from sdgrad.specialize.pullback import Pullback
 
 
 @short
-def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tuple[Any, Callable]:
+def vjp(
+    f: Callable, *args: Any, strong_zero: bool = True, memory_limit: MemoryLimit = None, **kwargs: Any
+) -> tuple[Any, Callable]:
     """Return ``f``'s outputs, and the function that pulls cotangents of them back to the arguments.
 
+    :param memory_limit: the most memory that each of the two calls may take beside the arguments, as
+        :func:`value_and_grad` has it; what the first one leaves for the second one counts for both. If that is too
+        much, nothing is left, and the second call starts with ``f`` again.
     :returns: ``(outputs, pullback)``. ``pullback(*cotangents)`` takes one cotangent for each output, of its shape (None
         for integers, and where it is zero), or one nest of them like the nest that ``f`` returns. It returns a tuple
         with one gradient for each positional argument: None where that is not floating point, a nest like the argument
@@ -36,7 +43,7 @@ def vjp(f: Callable, *args: Any, strong_zero: bool = True, **kwargs: Any) -> tup
     wanted = tuple(n for n in call.positional(len(args)) if dtype_of(call.arguments[n]).kind in "fc")
     if holds_recorded([args, kwargs]):
         return _recorded(f, args, kwargs, call, wanted)
-    tape = Forward(call.f, wanted, None, "least", strong_zero).run({n: saved(v) for n, v in call.arguments.items()})
+    tape = Forward(call.f, wanted, None, "least", strong_zero, limit_of(memory_limit)).run({n: saved(v) for n, v in call.arguments.items()})
     outputs = list(tape.outputs)
 
     def pullback(*cotangents: Any) -> tuple:

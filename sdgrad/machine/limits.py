@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from sdgrad.errors import ArgumentError
+
 UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]*)\s*")
@@ -51,6 +53,17 @@ class Limit:
         if self.share is not None:
             return f"{self.share * 100:g}%"
         return LEAST if self.bytes is None else shown(self.bytes)
+
+
+def limit_of(given: Any) -> Limit | None:
+    """Read a limit that is an argument of a user's call.
+
+    :raises ArgumentError: it is none.
+    """
+    try:
+        return Limit.of(given)
+    except ValueError as error:
+        raise ArgumentError(str(error)) from None
 
 
 def _from_text(text: str) -> Limit:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from sdgrad.analysis.live_ranges import LiveRanges, Span
-from sdgrad.memory.arena import Placement, in_arenas, placements
+from sdgrad.memory.arena import Placement, in_arenas, placements, size_in_arena
 from sdgrad.memory.durations import seconds
 from sdgrad.memory.footprint import Footprint
 from sdgrad.optimize.dataflow.checkpoint_memory import LoopRoom, rooms
@@ -93,15 +93,10 @@ def smallest(program: Program) -> MemoryPlan:
     return placed(program, found, [r.options[0] for r in found])
 
 
-def unlimited(program: Program) -> MemoryPlan:
+def as_given(program: Program) -> MemoryPlan:
     """Return the plan with the rooms that loops have been given."""
     found = regions(program)
-    return placed(program, found, [_as_given(r) for r in found])
-
-
-def _as_given(region: Region) -> Option:
-    units = region.room.given
-    return min(region.options, key=lambda o: abs(o.units - units))
+    return placed(program, found, [option(r.room, r.room.given, 0.0) for r in found])
 
 
 def regions(program: Program) -> list[Region]:
@@ -121,12 +116,13 @@ def options(room: LoopRoom, trip: float) -> tuple[Option, ...]:
     while sizes[-1] < room.most:
         units = min(float(room.most), units * GROWTH)
         sizes.append(max(sizes[-1] + 1, int(units)))
-    return tuple(Option(u, room.bytes(u), trip * _again(room, u)) for u in dict.fromkeys(sizes))
+    return tuple(option(room, u, trip) for u in dict.fromkeys(sizes))
 
 
-def _again(room: LoopRoom, units: int) -> float:
-    """Return how many trips run a second time, and more often."""
-    return 0.0 if room.fixed else runs(room.trips, room.units.state, room.units.tape, units) - room.trips
+def option(room: LoopRoom, units: int, trip: float) -> Option:
+    """Return a room of some units as an option, given the time of a trip."""
+    again = 0.0 if room.fixed else runs(room.trips, room.units.state, room.units.tape, units) - room.trips
+    return Option(units, room.bytes(units), trip * again)
 
 
 def seconds_of_trip(room: LoopRoom, program: Program) -> float:
@@ -146,7 +142,7 @@ def choose(program: Program, found: Sequence[Region], limit: int) -> list[Option
     for region in found:  # what loops keep is counted by their options
         for c in (*region.room.states, *region.room.tapes):
             first, last = whole.ranges.spans.get(c.name, (0, -1))
-            live[first : last + 1] -= _in_arena(c, program)
+            live[first : last + 1] -= size_in_arena(c)
     free = limit - whole.always - live
     if not found:
         return [] if free.min(initial=0) >= 0 else None
@@ -163,12 +159,6 @@ def choose(program: Program, found: Sequence[Region], limit: int) -> list[Option
         return None
     taken = iter(answer.x > 0.5)
     return [next(o for o, t in [(o, next(taken)) for o in r.options] if t) for r in found]
-
-
-def _in_arena(container, program: Program) -> int:
-    from sdgrad.memory.arena import size_in_arena
-
-    return size_in_arena(program.containers[container.name])
 
 
 def _rows(found: Sequence[Region], free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,6 +17,7 @@ from sdgrad.onnx.importing import Imported, Importer, identifier
 from sdgrad.onnx.losses import WithLoss
 from sdgrad.onnx.reading import Reading, read
 from sdgrad.onnx.statics import evaluate
+from sdgrad.machine.limits import Limit, limit_of
 from sdgrad.program.names import Names
 from sdgrad.record.elements import Unknown
 from sdgrad.runtime.call.marshalling import as_array, is_tensor, like, matching
@@ -27,9 +28,10 @@ from sdgrad.specialize.forward_backward import Backward, Forward
 class Model:
     """Run and differentiate an ONNX model as generated code; made by :func:`load`."""
 
-    def __init__(self, reading: Reading, name: str) -> None:
+    def __init__(self, reading: Reading, name: str, memory_limit: Limit | None = None) -> None:
         names = Names(())
         self.reading = reading
+        self.memory_limit = memory_limit
         self.inputs = tuple(i.name for i in reading.inputs)
         self.outputs = tuple(reading.outputs)
         self.weights: dict[str, np.ndarray] = {
@@ -104,7 +106,7 @@ class Model:
             a for n, a in self.names.items() if n not in fixed and np.asarray(as_array(arguments[a])).dtype.kind == "f"
         )
         saved = {n: np.array(as_array(v)) for n, v in arguments.items()}
-        tape = Forward(self.function, wanted, None).run(saved)
+        tape = Forward(self.function, wanted, None, memory_limit=self.memory_limit).run(saved)
         shapes = [shape for shape, _ in imported.results]
         outputs = alike([np.reshape(v, s) for v, s in zip(tape.outputs.values(), shapes, strict=True)], arguments)
 
@@ -204,10 +206,14 @@ def declared(info: onnx.ValueInfoProto) -> tuple[tuple[Any, ...], np.dtype]:
     return tuple(dims), onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)
 
 
-def load(model: str | os.PathLike | bytes | onnx.ModelProto, name: str = "") -> Model:
+def load(
+    model: str | os.PathLike | bytes | onnx.ModelProto, name: str = "", *, memory_limit: int | str | None = None
+) -> Model:
     """Load a model from a file, from its content, or from ``onnx``'s object.
 
+    :param memory_limit: the most memory that ``vjp`` and the pullback that it returns may take beside the arguments, as
+        :func:`sdgrad.vjp` has it.
     :raises InvalidModel: it is corrupt, incomplete, or of a version that is not known.
     """
     reading = read(model)
-    return Model(reading, name or reading.graph.name or "model")
+    return Model(reading, name or reading.graph.name or "model", limit_of(memory_limit))

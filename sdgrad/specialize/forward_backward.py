@@ -13,9 +13,11 @@ import numpy as np
 
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
-from sdgrad.config import config
+from sdgrad.config import config, in_memory_of, memory_limit
 from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError, TapeError
+from sdgrad.machine.limits import Limit
+from sdgrad.memory.limited import halves_within
 from sdgrad.pipeline import Ready, compiled
 from sdgrad.program.naming import is_returned
 from sdgrad.program.tree import Block, writes
@@ -74,10 +76,25 @@ def _halves(signature: Signature, request: Request, stored: frozenset[str] | Non
     parts = None if result.plan.counters else split(result.program, result.forward, result.backward, stored)
     if parts is None or parts.sizes is None:  # how much is kept is known afterwards: backward starts again
         return Compiled(signature.primal(), signature.gradient(request).program, None)
+    if request.memory_limit is not None:
+        return _halves_within(signature, request, parts, request.memory_limit)
     storable = _storable(parts, result.forward)
     if stored and (unknown := sorted(stored - storable)):
         _refuse_to_store(unknown[0], signature, storable)
     forward, backward = compiled(*both_graphs(signature, parts))
+    return Compiled(forward, backward, parts)
+
+
+def _halves_within(signature: Signature, request: Request, parts: Halves, limit: Limit) -> Compiled:
+    """Return programs that take no more memory than a limit.
+
+    If what is between the halves is too much, nothing is kept there, and the second one is the whole gradient.
+    """
+    plans, most = halves_within(parts, limit)
+    if plans is None:
+        whole = signature.gradient(replace(request, memory_limit=most))
+        return Compiled(signature.primal(), whole.program, None)
+    forward, backward = compiled(*(Ready.optimized(p.program) for p in plans))
     return Compiled(forward, backward, parts)
 
 
@@ -177,6 +194,7 @@ class Forward:
     provides: tuple[str, ...] | None
     tapes: Tapes = "least"
     strong_zero: bool = True
+    memory_limit: Limit | None = None
 
     def __post_init__(self) -> None:
         self.__name__ = f"forward_{name_of(self.f)}"
@@ -199,11 +217,17 @@ class Forward:
             raise NameNotFound("output", missing[0], list(known))
         present = tuple(n for n in self.requires if n in signature.program.containers)
         outputs = tuple(known[n] for n in provides)
-        request = Request(present, outputs, False, self.strong_zero, rerun=self.tapes != "all")
+        request = Request(
+            present, outputs, False, self.strong_zero, rerun=self.tapes != "all", memory_limit=memory_limit()
+        )
         return known, request, compile_halves(signature, request, self.tapes)
 
     def run(self, arguments: Mapping[str, Any]) -> Tape:
         """Run the forward half on arguments by name, and return the tape."""
+        with in_memory_of(self.memory_limit):
+            return self._run(arguments)
+
+    def _run(self, arguments: Mapping[str, Any]) -> Tape:
         memory, models = placed(arguments)
         signature = Signature.of(self.f, models, memory is not None)
         known, request, programs = self.compiled(signature)

@@ -152,9 +152,10 @@ class PreparedCalls:
         """
         if isinstance(f, Derived):
             return
-        order, _ = _arranged(f, args, kwargs)
+        order, defaults = _arranged(f, args, kwargs)
+        given = (*_flat(args, kwargs)[0], *defaults)
         closure = {n: v.again if isinstance(v, Read) else v for n, v in signature.closure.items()}
-        fixed = frozenset(fixed_arguments(f, dict.fromkeys(order))) | sizes_that_decide(f)
+        fixed = frozenset(fixed_arguments(f, {n: given[k] for n, k in order.items()})) | sizes_that_decide(f)
         depends = Depends(fixed, tuple(signature.guards), signature.limits)
         self._remember(f, args, kwargs, Recipe(program, ones, results, closure), depends, build)
 

@@ -14,7 +14,7 @@ from sdgrad.autodiff.differentiate import Differentiated, differentiate_program,
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name
 from sdgrad.canonicalize.normal_form import in_normal_form, normalize, normalize_again
-from sdgrad.config import config, device
+from sdgrad.config import config, device, memory_limit
 from sdgrad.convert.callables import name_of
 from sdgrad.errors import ParseError
 from sdgrad.lift.dace_functions import check_arguments, needs_dace
@@ -181,11 +181,11 @@ class Signature:
     def record(f: Callable, arguments: Mapping[str, Any]) -> Signature:
         """Record the function for the arguments' shapes and dtypes, and bring its program into normal form."""
         given = {n: as_recorded(v) for n, v in arguments.items()}
-        hints = Hints()
+        hints = Hints(fixed=counts(arguments))
         try:
             found = record(getattr(f, "f", f) if isinstance(f, DaceProgram) else f, given, hints=hints)
         finally:  # inside of a program, examples of contents may make it fail before it is known that they matter
-            _fixed.setdefault(identity(f), set()).update(hints.fixed)
+            _fixed.setdefault(identity(f), set()).update(hints.fixed - counts(arguments))
         _fits.setdefault(identity(f), {}).update({str(p): p for p in found.fits})
         tree = in_normal_form(found.program, Target(python=True))
         own = Signature(f, tree, found.closure, guards=found.guards, form=found.form, numbers=found.numbers)
@@ -369,8 +369,13 @@ def sizes_that_decide(f: Callable | Derived) -> set[str]:
 
 def fixed_arguments(f: Callable | Derived, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the arguments whose values the program is for."""
-    names = {n for own in _identities(f) for n in _fixed.get(own, ())}
+    names = {n for own in _identities(f) for n in _fixed.get(own, ())} | counts(arguments)
     return {n: v for n, v in arguments.items() if n in names or isinstance(v, (bool, np.bool_))}
+
+
+def counts(arguments: Mapping[str, Any]) -> set[str]:
+    """Return the integers that a plan of memory has to know: all of them, as each may be a size or a number of trips."""
+    return {n for n, v in arguments.items() if isinstance(v, (int, np.integer))} if memory_limit() is not None else set()
 
 
 def _shapes(f: Derived, arguments: Mapping[str, Any], program: Program) -> dict[str, tuple[int, ...]]:

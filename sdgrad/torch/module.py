@@ -15,8 +15,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from sdgrad.config import on_device
+from sdgrad.config import in_memory_of, on_device
 from sdgrad.errors import ArgumentError, CaptureError
+from sdgrad.machine.limits import Limit, limit_of
 from sdgrad.runtime.compile.progress import working
 from sdgrad.torch.call import Call
 from sdgrad.torch.capture import Captured, capture, refuse
@@ -44,6 +45,7 @@ class Options:
     verify: bool = True
     dynamic_shapes: Any = None
     cuda: bool = False
+    memory_limit: Limit | None = None
 
 
 @dataclass
@@ -71,7 +73,7 @@ class Dispatcher:
             return self.forward(module, *args, **kwargs)
         call = Call.of(module, args, kwargs)
         recorded = torch.is_grad_enabled() and self.options.backward
-        with torch.set_grad_enabled(recorded), self.device(), pytorch_errors():
+        with torch.set_grad_enabled(recorded), self.device(), in_memory_of(self.options.memory_limit), pytorch_errors():
             if self.options.dynamic_shapes is not None:
                 dynamic = self.dynamic(module, call)
                 key = open_key(call, dynamic)
@@ -249,6 +251,8 @@ class Module(nn.Module):
     :param fallback: leave operations without a rule, and submodules that cannot be traced, to PyTorch.
     :param verify: compare results with those of the module itself, once for each program that is made (twice, with
         different sizes, where it is one for all sizes).
+    :param memory_limit: the most memory that each pass, forward and backward, may take beside its arguments, with what
+        the one leaves for the other: bytes, ``"2GiB"``, a share of what they take without a limit, ``"25%"``.
     :raises CaptureError: (at a call) the module cannot be captured; every reason, with the line of the module.
     """
 
@@ -262,12 +266,14 @@ class Module(nn.Module):
         cuda: bool = False,
         fallback: bool = False,
         verify: bool = True,
+        memory_limit: int | str | None = None,
     ) -> None:
         if not isinstance(module, nn.Module):
             raise ArgumentError(f"expected a torch.nn.Module, got {type(module).__name__}")
         super().__init__()
         self.model = module
-        self.__dict__[STATE] = Dispatcher(_call, Options(backward, fallback, verify, dynamic_shapes, cuda))
+        options = Options(backward, fallback, verify, dynamic_shapes, cuda, limit_of(memory_limit))
+        self.__dict__[STATE] = Dispatcher(_call, options)
         self.register_state_dict_post_hook(_as_of_the_model)
         self.register_load_state_dict_pre_hook(_for_the_model)
         if example_inputs is not None:
@@ -323,12 +329,13 @@ def module(
     cuda: bool = False,
     fallback: bool = False,
     verify: bool = True,
+    memory_limit: int | str | None = None,
 ) -> Any:
     """Decorator for a class of modules: its instances run on generated code. See :class:`Module`.
 
     The class stays what it is: instances can be pickled, copied and derived from. ``instance.model`` is the instance.
     """
-    options = Options(backward, fallback, verify, dynamic_shapes, cuda)
+    options = Options(backward, fallback, verify, dynamic_shapes, cuda, limit_of(memory_limit))
 
     return (lambda c: _wrapped(c, options)) if cls is None else _wrapped(cls, options)
 

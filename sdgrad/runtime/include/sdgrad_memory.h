@@ -7,6 +7,7 @@
 #define __DACE_ALLOC_H
 
 #include <cstddef>
+#include <cstdlib>
 #include <new>
 #include <type_traits>
 #ifdef __linux__
@@ -26,9 +27,9 @@ namespace sdgrad
     };
     static_assert(sizeof(Block) <= ALIGNMENT);
 
-    inline std::align_val_t alignment(std::size_t bytes)
+    inline std::size_t alignment(std::size_t bytes)
     {
-        return std::align_val_t(bytes >= LARGE_PAGE ? LARGE_PAGE : ALIGNMENT);
+        return bytes >= LARGE_PAGE ? LARGE_PAGE : ALIGNMENT;
     }
 
     struct Waiting
@@ -53,7 +54,7 @@ namespace sdgrad
     {
         while (block) {
             Block *next = block->next;
-            ::operator delete[](static_cast<void *>(block), alignment(block->bytes));
+            std::free(block);
             block = next;
         }
     }
@@ -72,7 +73,9 @@ namespace sdgrad
                 }
             waiting.leave();
         }
-        void *memory = ::operator new[](bytes + ALIGNMENT, alignment(bytes));
+        void *memory = nullptr;  // new would round the size up to a multiple of the alignment
+        if (posix_memalign(&memory, alignment(bytes), bytes + ALIGNMENT) != 0)
+            throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
         // few and large pages, as NumPy asks for: walking through an array, less time goes into finding out where each is
         if (bytes >= LARGE_PAGE)
