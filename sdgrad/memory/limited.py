@@ -44,12 +44,14 @@ def within(program: Program, request: Request, given: bool = False) -> tuple[Dif
     if quick is not None and quick.seconds == 0:
         return plain.result, quick
     made = [plain, _made(program, replace(own, least=True))]
-    least = min(smallest(a.program).bytes for a in made)
-    most = least if limit is None else limit + theirs
-    found = [(a.result, plan) for a in made if (plan := fastest(a.program, most)) is not None]
-    if not found:
-        raise _too_large(program, request.memory_limit, least - theirs)
-    return min(found, key=lambda pair: pair[1].seconds)
+    if limit is not None:
+        fast = [(a.result, plan) for a in made if (plan := fastest(a.program, limit + theirs)) is not None]
+        if fast:
+            return min(fast, key=lambda pair: pair[1].seconds)
+    least = min(((a.result, smallest(a.program)) for a in made), key=lambda pair: pair[1].bytes)
+    if limit is not None and least[1].bytes > limit + theirs:
+        raise _too_large(program, request.memory_limit, least[1].bytes - theirs)
+    return least
 
 
 def _made(program: Program, request: Request) -> Alternative:

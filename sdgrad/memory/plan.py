@@ -1,16 +1,19 @@
 """Find the fastest plan within a number of bytes.
 
-A plan chooses one option for each region of the program. The regions are the loops with checkpoints, and their options
-the rooms for states and tapes: the larger, the fewer trips run again. The choice is a mixed-integer program (solved by
-HiGHS): one binary for each region and option, one row for each point of the program, where all that is live has to fit.
-The bytes of the plan are those of the arrays in their places, and not what the rows say: if gaps between arrays lead
+A plan chooses one option for each region of the program: for a loop with checkpoints its room, the larger, the fewer
+trips run again; for a segment of nodes whether what it makes is kept, or made again (all of it, or what is cheap). The
+choice is a mixed-integer program, solved by HiGHS: one binary for each region and option, one row for each point of the
+program, where all that is live has to fit. Segments are tried in several lengths, and cut again where that is not
+enough.
+
+The bytes of a plan are those of the arrays in their places, and not what the rows say: if gaps between arrays lead
 beyond the limit, the rows are tightened by what is too much.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -19,36 +22,43 @@ from sdgrad.analysis.live_ranges import LiveRanges, Span
 from sdgrad.memory.arena import Placement, in_arenas, placements, size_in_arena
 from sdgrad.memory.durations import seconds
 from sdgrad.memory.footprint import Footprint
+from sdgrad.memory.rematerialization import Flow, Segment, changes_by, seconds_of, segments, with_segments
 from sdgrad.optimize.dataflow.checkpoint_memory import LoopRoom, rooms
 from sdgrad.program.tree import Loop, NodeCall, Program, walk
 from sdgrad.tape.schedule_counts import runs
 
 GROWTH = 1.1
 """Factor from one room that is tried to the next one."""
-ATTEMPTS = 6
+COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Numbers of segments that are tried."""
+ATTEMPTS = 4
+ROUNDS = 3
+CHEAP = 2.0
+"""Times that it takes to write and read a value, up to which it is cheap to make."""
+SECONDS = 2.0
+"""Longest search for one choice; the best one found until then is taken."""
 
 
 @dataclass(frozen=True)
 class Option:
     """One way to run a region.
 
-    :param units: of the room.
-    :param bytes: while the region is live.
     :param seconds: that it takes beside a run with all tapes.
+    :param changes: bytes that it adds to points of the program, from one to another.
     """
 
-    units: int
-    bytes: int
     seconds: float
+    changes: tuple[tuple[Span, int], ...] = ()
+    units: int | None = None
+    segment: Segment | None = None
 
 
 @dataclass(frozen=True)
 class Region:
-    """A loop with checkpoints, where it is live, and its options, from the least bytes to the most."""
+    """A loop with checkpoints, or a segment, and its options."""
 
-    room: LoopRoom
-    span: Span
     options: tuple[Option, ...]
+    room: LoopRoom | None = None
 
 
 @dataclass(frozen=True)
@@ -56,73 +66,188 @@ class MemoryPlan:
     """A program with its arrays in their places.
 
     :param bytes: that it takes at most while it runs, without what the caller has before.
-    :param seconds: estimated.
+    :param seconds: that it takes beside a run with all tapes, estimated.
     :param units: of the rooms of loops with checkpoints, by the names of their schedules.
+    :param segments: how many segments run again.
+    :param apart: the program with arrays of their own.
     """
 
     program: Program
-    placements: tuple[Placement, ...]
-    ranges: LiveRanges
+    placements: tuple[Placement, ...] = field(repr=False)
+    ranges: LiveRanges = field(repr=False)
     bytes: int
     seconds: float
     units: Mapping[str, int]
-
-
-def fastest(program: Program, limit: int) -> MemoryPlan | None:
-    """Return the fastest plan within some bytes; None if there is none.
-
-    :param program: scheduled, with states and tapes of loops in arrays of their own.
-    """
-    found = regions(program)
-    most = limit
-    for _ in range(ATTEMPTS):
-        chosen = choose(program, found, most)
-        if chosen is None:
-            break
-        plan = placed(program, found, chosen)
-        if plan.bytes <= limit:
-            return plan
-        most -= plan.bytes - limit
-    least = smallest(program)
-    return least if least.bytes <= limit else None
-
-
-def smallest(program: Program) -> MemoryPlan:
-    """Return the plan with the least bytes."""
-    found = regions(program)
-    return placed(program, found, [r.options[0] for r in found])
+    segments: int = 0
+    apart: Program | None = field(default=None, repr=False)
 
 
 def as_given(program: Program) -> MemoryPlan:
     """Return the plan with the rooms that loops have been given."""
-    found = regions(program)
-    return placed(program, found, [option(r.room, r.room.given, 0.0) for r in found])
+    found = rooms(program)
+    return placed(program, [Region((), r) for r in found], [Option(0.0, units=r.given) for r in found])
 
 
-def regions(program: Program) -> list[Region]:
-    """Return the loops with checkpoints, and their options."""
-    found = []
-    ranges = LiveRanges.of(program)
-    for room in rooms(program):
-        spans = [ranges.spans[c.name] for c in (*room.states, *room.tapes) if c.name in ranges.spans]
-        span = min(s[0] for s in spans), max(s[1] for s in spans)
-        found.append(Region(room, span, options(room, seconds_of_trip(room, program))))
-    return found
+def fastest(program: Program, limit: int) -> MemoryPlan | None:
+    """Return the fastest plan within some bytes; None if none is found.
+
+    :param program: scheduled, with states and tapes of loops in arrays of their own.
+    """
+    best = None
+    for plan in _plans(program, limit):
+        if plan.bytes <= limit and (best is None or plan.seconds < best.seconds):
+            best = plan
+        if best is not None and best.seconds == 0:
+            return best
+    return best
 
 
-def options(room: LoopRoom, trip: float) -> tuple[Option, ...]:
-    """Return rooms of growing sizes, from the least to that for all tapes."""
+def smallest(program: Program) -> MemoryPlan:
+    """Return the plan with the fewest bytes that is found."""
+    return min(_plans(program, None), key=lambda p: (p.bytes, p.seconds))
+
+
+def _plans(program: Program, limit: int | None) -> Iterator[MemoryPlan]:
+    """Yield plans of growing effort: without segments, with some, and with segments cut again."""
+    best = None
+    for _ in range(ROUNDS):
+        before = best
+        for plan in _round(program, limit):
+            own = plan if before is None else replace(plan, seconds=before.seconds + plan.seconds)
+            yield own
+            if best is None or own.bytes < best.bytes:
+                best = own
+        if best is None or best.apart is None or best is before or limit is not None and best.bytes <= limit:
+            return
+        program = best.apart
+
+
+def _round(program: Program, limit: int | None) -> Iterator[MemoryPlan]:
+    """Yield plans without segments, and with more and more of them; last the smallest, for the next round."""
+    base = Base.of(program)
+    yield from base.plans(base.rooms, limit)
+    for count in COUNTS:
+        if found := base.segmented(count):
+            yield from base.plans([*base.rooms, *found], limit)
+    if limit is not None:
+        for count in COUNTS:
+            if found := base.segmented(count):
+                yield from base.plans([*base.rooms, *found], None)
+
+
+@dataclass
+class Base:
+    """A program, its loops with checkpoints, and what is live without what these keep."""
+
+    program: Program
+    whole: Footprint
+    rooms: list[Region]
+    live: np.ndarray
+    flow: Flow
+
+    @staticmethod
+    def of(program: Program) -> Base:
+        """Count what is live, and find the rooms."""
+        whole = Footprint.of(program)
+        found = [_region(r, whole.ranges, program) for r in rooms(program)]
+        live = whole.live.copy()
+        for region in found:  # what loops keep is counted by their options
+            assert region.room is not None
+            for c in (*region.room.states, *region.room.tapes):
+                first, last = whole.ranges.spans.get(c.name, (0, -1))
+                live[first : last + 1] -= size_in_arena(c)
+        return Base(program, whole, found, live, Flow.of(program, whole.ranges))
+
+    def segmented(self, count: int) -> list[Region]:
+        """Return segments of the nodes before the peak, with their options."""
+        peak = int(np.argmax(self.whole.live))
+        node = next((k for k, (a, b) in enumerate(self.whole.ranges.nodes) if a <= peak <= b), 0)
+        kept = {c.name for r in self.rooms if r.room is not None for c in (*r.room.states, *r.room.tapes)}
+        whole = segments(self.flow, node, count, kept)
+        return [Region((Option(0.0), self.again(s))) for s in whole]
+
+    def again(self, segment: Segment) -> Option:
+        """Return the option to run a segment again."""
+        return Option(seconds_of(segment, self.program), tuple(changes_by(segment, self.flow)), segment=segment)
+
+    def plans(self, regions: Sequence[Region], limit: int | None) -> Iterator[MemoryPlan]:
+        """Yield the plan that is chosen for some regions, and tighter ones while it takes more than the limit."""
+        most = limit
+        for _ in range(ATTEMPTS):
+            chosen = self.choose(regions, most)
+            if chosen is None:
+                return
+            plan = placed(self.program, regions, chosen)
+            yield plan
+            if limit is None or most is None or plan.bytes <= limit:
+                return
+            most -= plan.bytes - limit
+
+    def choose(self, regions: Sequence[Region], limit: int | None) -> list[Option] | None:
+        """Choose an option for each region: the least time within a limit, or the fewest bytes without one."""
+        if not regions:
+            fits = limit is None or self.whole.always + int(self.live.max(initial=0)) <= limit
+            return [] if fits else None
+        options = [o for r in regions for o in r.options]
+        rows, live = self.rows(options)
+        one = np.zeros((len(regions), len(options) + 1))
+        start = 0
+        for k, region in enumerate(regions):
+            one[k, start : start + len(region.options)] = 1
+            start += len(region.options)
+        unit = max(1.0, float(self.live.max(initial=0)))  # bytes of the last variable, the peak
+        cost = np.array([o.seconds for o in options] + [0.0])
+        if limit is None:
+            cost = cost * (1e-6 / max(cost.max(), 1e-30))
+            cost[-1] = 1.0
+        top = np.inf if limit is None else (limit - self.whole.always) / unit
+        table = np.hstack([rows / unit, -np.ones((len(rows), 1))])
+        constraints = [LinearConstraint(table, -np.inf, -live / unit), LinearConstraint(one, 1, 1)]
+        integers = np.array([1] * len(options) + [0])
+        bounds = Bounds(np.zeros(len(cost)), np.array([1.0] * len(options) + [top]))
+        if top < 0:
+            return None
+        answer = milp(
+            cost, integrality=integers, bounds=bounds, constraints=constraints, options={"time_limit": SECONDS}
+        )
+        if answer.x is None:
+            return None
+        taken = iter(answer.x[:-1] > 0.5)
+        return [next(o for o, t in [(o, next(taken)) for o in r.options] if t) for r in regions]
+
+    def rows(self, options: Sequence[Option]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bytes that each option adds at each point, and what is live without them.
+
+        Of points where options add the same only the one with the most is kept.
+        """
+        table = np.zeros((len(self.live) + 1, len(options)))
+        for k, option in enumerate(options):
+            for (first, last), size in option.changes:
+                table[first, k] += size
+                table[last + 1, k] -= size
+        table = np.cumsum(table, axis=0)[:-1]
+        kinds, which = np.unique(table, axis=0, return_inverse=True)
+        live = np.zeros(len(kinds))
+        np.maximum.at(live, which.reshape(-1), self.live)
+        return kinds, live
+
+
+def _region(room: LoopRoom, ranges: LiveRanges, program: Program) -> Region:
+    """Return a loop with checkpoints with rooms of growing sizes, from the least to that for all tapes."""
+    spans = [ranges.spans[c.name] for c in (*room.states, *room.tapes) if c.name in ranges.spans]
+    span = min(s[0] for s in spans), max(s[1] for s in spans)
+    trip = seconds_of_trip(room, program)
     sizes, units = [room.least], float(room.least)
     while sizes[-1] < room.most:
         units = min(float(room.most), units * GROWTH)
         sizes.append(max(sizes[-1] + 1, int(units)))
-    return tuple(option(room, u, trip) for u in dict.fromkeys(sizes))
+    return Region(tuple(_room_of(room, u, span, trip) for u in dict.fromkeys(sizes)), room)
 
 
-def option(room: LoopRoom, units: int, trip: float) -> Option:
+def _room_of(room: LoopRoom, units: int, span: Span, trip: float) -> Option:
     """Return a room of some units as an option, given the time of a trip."""
     again = 0.0 if room.fixed else runs(room.trips, room.units.state, room.units.tape, units) - room.trips
-    return Option(units, room.bytes(units), trip * again)
+    return Option(trip * again, ((span, room.bytes(units)),), units=units)
 
 
 def seconds_of_trip(room: LoopRoom, program: Program) -> float:
@@ -135,50 +260,17 @@ def seconds_of_trip(room: LoopRoom, program: Program) -> float:
     return 0.0
 
 
-def choose(program: Program, found: Sequence[Region], limit: int) -> list[Option] | None:
-    """Choose an option for each region, such that the program takes the least time within a limit."""
-    whole = Footprint.of(program)
-    live = whole.live.copy()
-    for region in found:  # what loops keep is counted by their options
-        for c in (*region.room.states, *region.room.tapes):
-            first, last = whole.ranges.spans.get(c.name, (0, -1))
-            live[first : last + 1] -= size_in_arena(c)
-    free = limit - whole.always - live
-    if not found:
-        return [] if free.min(initial=0) >= 0 else None
-    rows, bounds = _rows(found, free)
-    cost = np.array([o.seconds + 1e-15 * o.bytes for r in found for o in r.options])
-    one = np.zeros((len(found), len(cost)))
-    start = 0
-    for k, region in enumerate(found):
-        one[k, start : start + len(region.options)] = 1
-        start += len(region.options)
-    constraints = [LinearConstraint(rows, -np.inf, bounds), LinearConstraint(one, 1, 1)]
-    answer = milp(cost, integrality=np.ones(len(cost)), bounds=Bounds(0, 1), constraints=constraints)
-    if answer.x is None:
-        return None
-    taken = iter(answer.x > 0.5)
-    return [next(o for o, t in [(o, next(taken)) for o in r.options] if t) for r in found]
-
-
-def _rows(found: Sequence[Region], free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a row of bytes for each set of regions that are live at once, and the bytes that are free there."""
-    tightest: dict[tuple[bool, ...], int] = {}
-    for point, left in enumerate(free):
-        alive = tuple(r.span[0] <= point <= r.span[1] for r in found)
-        tightest[alive] = min(tightest.get(alive, int(left)), int(left))
-    rows = [[o.bytes * a for r, a in zip(found, alive, strict=True) for o in r.options] for alive in tightest]
-    return np.array(rows, float), np.array([*tightest.values()], float)
-
-
-def placed(program: Program, found: Sequence[Region], chosen: Sequence[Option]) -> MemoryPlan:
-    """Return the program with rooms as chosen, and its arrays in arenas."""
-    own = program
-    for region, option in zip(found, chosen, strict=True):
-        own = region.room.placed(own, option.units)
+def placed(program: Program, regions: Sequence[Region], chosen: Sequence[Option]) -> MemoryPlan:
+    """Return the program with what is chosen, and its arrays in arenas."""
+    own, units = program, {}
+    for region, option in zip(regions, chosen, strict=True):
+        if region.room is not None and option.units is not None:
+            own = region.room.placed(own, option.units)
+            units[region.room.numbers] = option.units
+    again = [o.segment for o in chosen if o.segment is not None]
+    own = with_segments(own, again) if again else own
     ranges = LiveRanges.of(own)
     places = placements(own, ranges)
     total = Footprint.of(own).always + sum(p.bytes for p in places)
     time = sum(o.seconds for o in chosen)
-    units = {r.room.numbers: o.units for r, o in zip(found, chosen, strict=True)}
-    return MemoryPlan(in_arenas(own, places), tuple(places), ranges, total, time, units)
+    return MemoryPlan(in_arenas(own, places), tuple(places), ranges, total, time, units, len(again), own)
