@@ -10,7 +10,7 @@ from sdgrad.autodiff.request import Request
 from sdgrad.config import config, device
 from sdgrad.errors import ArgumentError, MemoryLimitError
 from sdgrad.machine.limits import Limit, shown
-from sdgrad.memory.footprint import bytes_of, results
+from sdgrad.memory.footprint import bounds_of_loops, bytes_of, largest, results
 from sdgrad.memory.plan import MemoryPlan, as_given, fastest, smallest
 from sdgrad.optimize.passes import optimize
 from sdgrad.program.tree import Program, writes
@@ -68,8 +68,9 @@ def unplaced(program: Program) -> Program:
         raise ArgumentError("memory_limit is for programs that run on the CPU: leave it out on a GPU")
     with config.override(without=(*config.without, *SHARING)):
         made = optimize(program)
+    bounds = bounds_of_loops(made.body)
     for name in users(made.body, made):
-        if (desc := made.containers[name].desc).free_symbols:
+        if (desc := made.containers[name].desc).free_symbols and largest(made.containers[name], bounds) is None:
             size = " * ".join(map(str, desc.shape))
             raise ArgumentError(
                 f"memory_limit: the size of '{name}' in '{program.name}', {size}, is known when the program runs, and no "

@@ -25,7 +25,7 @@ from sdgrad.memory.footprint import Footprint
 from sdgrad.memory.rematerialization import Flow, Segment, changes_by, seconds_of, segments, with_segments
 from sdgrad.optimize.dataflow.checkpoint_memory import LoopRoom, rooms
 from sdgrad.program.tree import Loop, NodeCall, Program, walk
-from sdgrad.tape.schedule_counts import runs
+from sdgrad.tape.schedule_counts import runs, table_bytes
 
 GROWTH = 1.1
 """Factor from one room that is tried to the next one."""
@@ -247,7 +247,12 @@ def _region(room: LoopRoom, ranges: LiveRanges, program: Program) -> Region:
 def _room_of(room: LoopRoom, units: int, span: Span, trip: float) -> Option:
     """Return a room of some units as an option, given the time of a trip."""
     again = 0.0 if room.fixed else runs(room.trips, room.units.state, room.units.tape, units) - room.trips
-    return Option(trip * again, ((span, room.bytes(units)),), units=units)
+    return Option(trip * again, ((span, room.bytes(units) + table_of(room, units)),), units=units)
+
+
+def table_of(room: LoopRoom, units: int) -> int:
+    """Return the bytes of the table of a loop's schedule."""
+    return table_bytes(room.trips, room.units.state, room.units.tape, units)
 
 
 def seconds_of_trip(room: LoopRoom, program: Program) -> float:
@@ -262,15 +267,16 @@ def seconds_of_trip(room: LoopRoom, program: Program) -> float:
 
 def placed(program: Program, regions: Sequence[Region], chosen: Sequence[Option]) -> MemoryPlan:
     """Return the program with what is chosen, and its arrays in arenas."""
-    own, units = program, {}
+    own, units, tables = program, {}, 0
     for region, option in zip(regions, chosen, strict=True):
         if region.room is not None and option.units is not None:
+            tables += table_of(region.room, option.units)
             own = region.room.placed(own, option.units)
             units[region.room.numbers] = option.units
     again = [o.segment for o in chosen if o.segment is not None]
     own = with_segments(own, again) if again else own
     ranges = LiveRanges.of(own)
     places = placements(own, ranges)
-    total = Footprint.of(own).always + sum(p.bytes for p in places)
+    total = Footprint.of(own).always + sum(p.bytes for p in places) + tables
     time = sum(o.seconds for o in chosen)
     return MemoryPlan(in_arenas(own, places), tuple(places), ranges, total, time, units, len(again), own)

@@ -35,6 +35,27 @@ def _reversible(trips: int, state: int, tape: int, room: int) -> np.ndarray:
     return np.array(found[1:])
 
 
+LARGEST_TABLE, SPLITS_TRIED = 1 << 17, 1 << 27
+"""As in ``sdgrad_schedule.h``: entries of a table, and splits tried to fill it."""
+
+
+def table_bytes(trips: int, state: int, tape: int, room: int) -> int:
+    """Return the bytes of the table by which a schedule decides, with that for longer ranges."""
+    if state == 0 and room >= trips * tape:
+        room = trips * tape
+    most = trips
+    while True:
+        width = min(room, most * max(state, tape) + tape) + 1
+        if most <= 16 or (most * most // 2 * width <= SPLITS_TRIED and most * width <= LARGEST_TABLE):
+            break
+        most -= max(1, most // 8)
+    own = 16 * (most + 1) * width
+    if most == trips or state == 0:
+        return own
+    longer = min(room, trips * tape)
+    return own + 16 * (longer + 1) * (len(_reversible(trips, state, tape, longer)) + 2)
+
+
 def runs(trips: int, state: int, tape: int, room: int) -> float:
     """Estimate how many trips run forwards, those with a tape among them; infinite if they do not fit.
 

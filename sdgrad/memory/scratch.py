@@ -1,0 +1,84 @@
+"""Say how much memory library calls take while they run, beside their operands: copies, and workspace of LAPACK's.
+
+The numbers are upper bounds of what was measured, in multiples of the largest operand: of a square matrix with its
+longest side, or of all elements where the call is no function of matrices. Direct solvers of sparse systems are left
+out: how much they take depends on the values.
+"""
+
+from __future__ import annotations
+
+import os
+
+from sdgrad.program.tree import NodeCall, Program, Region, walk
+
+OF_MATRICES = {
+    "eigh": 6,
+    "eigvalsh": 6,
+    "eig": 8,
+    "svd": 10,
+    "svd_full": 12,
+    "svdvals": 10,
+    "qr": 4,
+    "qr_full": 6,
+    "pivots": 3,
+    "lu": 2,
+    "ldl": 3,
+    "banded": 2,
+    "positive_banded": 2,
+    "sylvester": 10,
+    "care": 26,
+    "dare": 26,
+    "expm": 26,
+    "expm_kept": 26,
+    "expm_adjoint": 40,
+    "schur": 5,
+    "hessenberg": 5,
+    "sqrtm": 14,
+    "logm": 32,
+    "det": 3,
+    "slogdet": 3,
+    "adjugate": 5,
+    "Inv": 2,
+    "Cholesky": 1,
+    "CholeskyAdjoint": 2,
+    "Factorization": 3,
+    "Solve": 2,
+}
+"""Square matrices, by the kind of a LAPACK call or the class of another call."""
+
+OF_ELEMENTS = {"Argsort": 5, "Select": 3, "SearchSorted": 1, "FourierTransform": 3, "Convolution": 2}
+"""Copies of all elements of the largest operand, of eight bytes at least."""
+
+
+ANY = 1 << 13
+"""Bytes that any call may take: what libraries keep of threads, plans and queues."""
+
+
+def scratch(program: Program) -> int:
+    """Return the most bytes that a call of the program takes while it runs."""
+    return max((ANY + _of_call(n, program) for n in walk(program.body) if isinstance(n, NodeCall)), default=0)
+
+
+def _of_call(call: NodeCall, program: Program) -> int:
+    """Return the bytes of one call, each thread with memory of its own if it is one for several matrices."""
+    kind = getattr(call.node, "kind", call.kind)
+    regions = list(call.regions.values())
+    if not regions or any(r.subset.free_symbols for r in regions):
+        return 0
+    width = max(program.containers[r.container].dtype.bytes for r in regions)
+    if kind in OF_MATRICES:
+        matrices = [call.regions["_a"]] if "_a" in call.regions else [r for r in regions if len(r.subset.size()) > 1]
+        side = max((int(n) for r in matrices for n in list(r.subset.size())[-2:]), default=0)
+        return OF_MATRICES[kind] * side * side * width * min(_batch(regions), os.cpu_count() or 1)
+    if call.kind in OF_ELEMENTS:
+        return OF_ELEMENTS[call.kind] * max(int(r.subset.num_elements()) for r in regions) * max(8, width)
+    return 0
+
+
+def _batch(regions: list[Region]) -> int:
+    """Return how many matrices the largest operand holds."""
+    largest = max(regions, key=lambda r: int(r.subset.num_elements()))
+    count = 1
+    for n in list(largest.subset.size())[:-2]:
+        count *= int(n)
+    return count
