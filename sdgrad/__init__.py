@@ -23,6 +23,7 @@ from sdgrad.api.gradient import grad, value_and_grad
 from sdgrad.api.graphs import add_backward_pass, add_forward_tangent
 from sdgrad.api.jacobian import hessian, jacobian
 from sdgrad.api.jvp import hvp, jvp, linearize
+from sdgrad.api.memory_plan import memory_plan
 from sdgrad.api.recording import Trace, to_sdfg, trace
 from sdgrad.api.sparse import sparse_hessian, sparse_jacobian
 from sdgrad.api.vjp import vjp
@@ -84,6 +85,7 @@ __all__ = [
     "linear_solve",
     "linearize",
     "load",
+    "memory_plan",
     "minimize",
     "prepare",
     "pure_callback",

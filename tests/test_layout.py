@@ -37,6 +37,7 @@ LAYERS = (
     ("optimize.dataflow", "optimize.reductions", "optimize.gpu"),
     ("optimize.contractions",),
     ("optimize.passes",),
+    ("memory",),
     ("onnx_ops",),
     ("backward_impls.onnx",),
     ("pipeline",),

@@ -13,8 +13,14 @@ import sympy
 
 from sdgrad.analysis.needs import leaf_needs
 from sdgrad.analysis.paths import Path, nodes_with_paths
-from sdgrad.api.gradient import GradFunction, value_and_grad
+from sdgrad.api.gradient import GradFunction, MemoryLimit, value_and_grad
+from sdgrad.api.memory_picture import svg, table
 from sdgrad.autodiff.differentiate import Differentiated
+from sdgrad.autodiff.request import Request
+from sdgrad.config import in_memory_of
+from sdgrad.errors import ArgumentError
+from sdgrad.memory.limited import Alternatives, within
+from sdgrad.memory.report import Timeline
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import (
     Block,
@@ -25,6 +31,7 @@ from sdgrad.program.tree import (
     Loop,
     Node,
     NodeCall,
+    Program,
     Scope,
     Source,
     Store,
@@ -87,6 +94,8 @@ class Explanation:
     wrt: tuple[str, ...]
     statements: tuple[Statement, ...]
     tape: tuple[Value, ...]
+    memory: Timeline | None = None  # None: of sizes that are known when the program runs
+    limit: int | None = None  # bytes
 
     @property
     def bytes_kept(self) -> int | None:
@@ -98,6 +107,7 @@ class Explanation:
         kept = f"{self.bytes_kept:,} bytes" if self.bytes_kept is not None else "a size known at run time"
         out = [f"gradient of {self.name} by {', '.join(self.wrt)}; the tape takes {kept}"]
         out += [f"  {value}" for value in self.tape]
+        out += table(self.memory) if self.memory is not None else ()
         for s in self.statements:
             place = (
                 f"{FilePath(s.source.file).name}:{s.source.line}" if s.source.file and s.source.line else s.source.label
@@ -119,16 +129,31 @@ class Explanation:
 
 
 @short
-def explain(f: Callable, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Explanation:
+def explain(f: Callable, *args: Any, wrt: Wrt = 0, memory_limit: MemoryLimit = None, **kwargs: Any) -> Explanation:
     """Explain how ``f`` is differentiated for arguments like these: print it, or write it with ``.to_html(path)``.
 
     :param f: a function that returns one scalar, as for :func:`~sdgrad.value_and_grad`.
+    :param memory_limit: as for :func:`~sdgrad.value_and_grad`: the plan is that within the limit.
     """
-    question = value_and_grad(f, wrt)
+    question = value_and_grad(f, wrt, memory_limit=memory_limit)
     assert isinstance(question, GradFunction)
     call = Call.of(f, args, kwargs)
-    signature, names, _, request = question.of_leaves(call).question(call.arguments)
-    return explanation(signature.differentiated(request), tuple(names))
+    with in_memory_of(question.memory_limit):
+        signature, names, _, request = question.of_leaves(call).question(call.arguments)
+        if request.memory_limit is not None:
+            result, plan = within(signature.program, request)
+            limit = request.memory_limit.bytes or plan.bytes
+            return replace(explanation(result, tuple(names)), memory=Timeline.of(plan), limit=limit)
+    found = explanation(signature.differentiated(request), tuple(names))
+    return replace(found, memory=_memory(signature.program, request))
+
+
+def _memory(program: Program, request: Request) -> Timeline | None:
+    """Return the bytes of the gradient's program; None if sizes are known only when it runs."""
+    try:
+        return Timeline.of(Alternatives.of(program, request).unlimited)
+    except ArgumentError:
+        return None
 
 
 def explanation(result: Differentiated, wrt: tuple[str, ...]) -> Explanation:
@@ -274,10 +299,20 @@ def page(what: Explanation) -> str:
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         f"<title>{title}</title><style>{STYLE}</style></head>"
-        f"<body><h1>{title}</h1><p>The tape takes {kept}:</p><ul>{tape}</ul>"
+        f"<body><h1>{title}</h1>{_bytes(what)}<p>The tape takes {kept}:</p><ul>{tape}</ul>"
         "<p>Statements run down on the left; their adjoints run up on the right.</p>"
         f"<table><tr><th>program</th><th>its adjoint</th></tr>\n{rows}\n</table></body></html>\n"
     )
+
+
+def _bytes(what: Explanation) -> str:
+    """Return the picture of the bytes over the program, if they are known."""
+    if what.memory is None:
+        return ""
+    most = what.memory.always + int(what.memory.live.max(initial=0))
+    limit = f", of a limit of {what.limit:,}" if what.limit is not None else ""
+    head = f"<p>Memory beside the arguments, at most {most:,} bytes{limit}; forward, then backward:</p>"
+    return head + svg(what.memory, what.limit)
 
 
 def _row(s: Statement) -> str:

@@ -160,7 +160,6 @@ def grad(
     return GradFunction(checked(f), wrt, False, inplace, strong_zero, unused, device, limit_of(memory_limit))
 
 
-
 def _halves(f, requires, provides, attach_backward, tapes, strong_zero, limit) -> tuple[Forward, Backward] | Attached:
     """Return forward and backward as two functions, or as one with the other attached."""
     names = tuple([requires] if isinstance(requires, str) else requires)

@@ -43,7 +43,9 @@ def vjp(
     wanted = tuple(n for n in call.positional(len(args)) if dtype_of(call.arguments[n]).kind in "fc")
     if holds_recorded([args, kwargs]):
         return _recorded(f, args, kwargs, call, wanted)
-    tape = Forward(call.f, wanted, None, "least", strong_zero, limit_of(memory_limit)).run({n: saved(v) for n, v in call.arguments.items()})
+    tape = Forward(call.f, wanted, None, "least", strong_zero, limit_of(memory_limit)).run(
+        {n: saved(v) for n, v in call.arguments.items()}
+    )
     outputs = list(tape.outputs)
 
     def pullback(*cotangents: Any) -> tuple:

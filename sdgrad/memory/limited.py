@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
 
 from sdgrad.analysis.uses import users
 from sdgrad.autodiff.differentiate import Differentiated, differentiate_program
@@ -10,14 +14,17 @@ from sdgrad.autodiff.request import Request
 from sdgrad.config import config, device
 from sdgrad.errors import ArgumentError, MemoryLimitError
 from sdgrad.machine.limits import Limit, shown
+from sdgrad.memory.durations import seconds
 from sdgrad.memory.footprint import bounds_of_loops, bytes_of, largest, results
-from sdgrad.memory.plan import MemoryPlan, as_given, fastest, smallest
+from sdgrad.memory.plan import MemoryPlan, Planner, as_given
+from sdgrad.memory.report import Timeline
 from sdgrad.optimize.passes import optimize
 from sdgrad.program.tree import Program, writes
 from sdgrad.tape.split import Halves
 
 SHARING = ("checkpoint-memory", "buffer-sharing")
 """Passes that a plan does the work of."""
+NAMED = 3  # arrays in an error
 
 
 @dataclass(frozen=True)
@@ -25,7 +32,66 @@ class Alternative:
     """One way to differentiate a program: all tapes where they pay, or checkpoints on every loop."""
 
     result: Differentiated
+    planner: Planner
+
+
+@dataclass
+class Alternatives:
+    """The ways to differentiate a program; those that need less memory are made when they are asked for."""
+
     program: Program
+    request: Request
+    plain: Alternative
+
+    @staticmethod
+    def of(program: Program, request: Request) -> Alternatives:
+        """Differentiate a program as without a limit."""
+        return Alternatives(program, request, _made(program, request))
+
+    @cached_property
+    def all(self) -> list[Alternative]:
+        """Return all of them."""
+        return [self.plain, _made(self.program, replace(self.request, least=True))]
+
+    @cached_property
+    def unlimited(self) -> MemoryPlan:
+        """Return the plan without a limit."""
+        return as_given(self.plain.planner.program)
+
+    @property
+    def seconds(self) -> float:
+        """Estimate the time of a call without a limit."""
+        return max(1e-9, seconds(self.plain.planner.program.body, self.plain.planner.program))
+
+    @cached_property
+    def smallest(self) -> tuple[Differentiated, MemoryPlan]:
+        """Return the plan with the fewest bytes that is found."""
+        return min(((a.result, a.planner.smallest) for a in self.all), key=lambda pair: pair[1].bytes)
+
+    def fastest(self, limit: int) -> tuple[Differentiated, MemoryPlan] | None:
+        """Return the fastest plan within some bytes; None if there is none."""
+        quick = self.plain.planner.fastest(limit)
+        if quick is not None and quick.seconds == 0:
+            return self.plain.result, quick
+        found = [(a.result, plan) for a in self.all if (plan := a.planner.fastest(limit)) is not None]
+        if found:
+            return min(found, key=lambda pair: pair[1].seconds)
+        return self.smallest if self.smallest[1].bytes <= limit else None
+
+    def curve(self, points: int) -> list[MemoryPlan]:
+        """Return plans for limits from what it takes without one down to the least, without any that others beat."""
+        limits = np.geomspace(self.unlimited.bytes, self.smallest[1].bytes, points)
+        plans = [self.smallest[1], *(found[1] for n in limits[:-1] if (found := self.fastest(int(n))) is not None)]
+        return list(_better(sorted([self.unlimited, *plans], key=lambda p: (p.bytes, p.seconds))))[::-1]
+
+
+def _better(plans: list[MemoryPlan]) -> Iterator[MemoryPlan]:
+    """Yield those of some plans, of more and more bytes, that are faster than all with fewer."""
+    best = float("inf")
+    for plan in plans:
+        if plan.seconds < best:
+            best = plan.seconds
+            yield plan
 
 
 def within(program: Program, request: Request, given: bool = False) -> tuple[Differentiated, MemoryPlan]:
@@ -36,27 +102,20 @@ def within(program: Program, request: Request, given: bool = False) -> tuple[Dif
     :raises ArgumentError: it runs on a GPU, or has arrays of sizes that are not known.
     """
     assert request.memory_limit is not None
-    own = replace(request, memory_limit=None)
-    plain = _made(program, own)
-    theirs = results(plain.program) if given else 0
-    limit = request.memory_limit.within(as_given(plain.program).bytes - theirs)
-    quick = fastest(plain.program, limit + theirs) if limit is not None else None
-    if quick is not None and quick.seconds == 0:
-        return plain.result, quick
-    made = [plain, _made(program, replace(own, least=True))]
-    if limit is not None:
-        fast = [(a.result, plan) for a in made if (plan := fastest(a.program, limit + theirs)) is not None]
-        if fast:
-            return min(fast, key=lambda pair: pair[1].seconds)
-    least = min(((a.result, smallest(a.program)) for a in made), key=lambda pair: pair[1].bytes)
-    if limit is not None and least[1].bytes > limit + theirs:
-        raise _too_large(program, request.memory_limit, least[1].bytes - theirs)
-    return least
+    made = Alternatives.of(program, replace(request, memory_limit=None))
+    theirs = results(made.plain.planner.program) if given else 0
+    limit = request.memory_limit.within(made.unlimited.bytes - theirs)
+    if limit is None:
+        return made.smallest
+    found = made.fastest(limit + theirs)
+    if found is None:
+        raise _too_large(program, request.memory_limit, made.smallest[1], theirs)
+    return found
 
 
 def _made(program: Program, request: Request) -> Alternative:
     result = differentiate_program(program, request)
-    return Alternative(result, unplaced(result.program))
+    return Alternative(result, Planner(unplaced(result.program)))
 
 
 def unplaced(program: Program) -> Program:
@@ -73,8 +132,8 @@ def unplaced(program: Program) -> Program:
         if (desc := made.containers[name].desc).free_symbols and largest(made.containers[name], bounds) is None:
             size = " * ".join(map(str, desc.shape))
             raise ArgumentError(
-                f"memory_limit: the size of '{name}' in '{program.name}', {size}, is known when the program runs, and no "
-                "plan can be made before. Leave the limit out, or use arrays whose shapes follow from those of arguments"
+                f"memory_limit: the size of '{name}' in '{program.name}', {size}, is known when the program runs, and "
+                "no plan can be made before. Leave the limit out, or use arrays whose shapes follow from arguments"
             )
     return made
 
@@ -97,10 +156,11 @@ def bytes_of_half(plan: MemoryPlan, parts: Halves) -> int:
     return plan.bytes + sum(bytes_of(program.containers[n]) for n in parts.kept - written if n in program.arguments)
 
 
-def _too_large(program: Program, limit: Limit, least: int) -> MemoryLimitError:
-    """Return the error that says how much a program takes at least."""
+def _too_large(program: Program, limit: Limit, least: MemoryPlan, theirs: int) -> MemoryLimitError:
+    """Return the error that says how much a program takes at least, and what for."""
+    needed = least.bytes - theirs
+    what = "\n".join(f"    {piece}" for piece in Timeline.of(least).at_peak()[:NAMED])
+    told = f"'{program.name}' takes {shown(needed)} at least ({needed:,} bytes), more than its memory_limit of {limit}"
     return MemoryLimitError(
-        f"'{program.name}' takes {shown(least)} at least ({least:,} bytes), more than its memory_limit of {limit}: give "
-        'it more, or "min" for as little as it can do with',
-        least,
+        f'{told}: give it more, or "min" for as little as it can do with. Where most is live there are\n{what}', needed
     )

@@ -12,8 +12,10 @@ beyond the limit, the rows are tightened by what is too much.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import heapq
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -88,51 +90,79 @@ def as_given(program: Program) -> MemoryPlan:
     return placed(program, [Region((), r) for r in found], [Option(0.0, units=r.given) for r in found])
 
 
-def fastest(program: Program, limit: int) -> MemoryPlan | None:
-    """Return the fastest plan within some bytes; None if none is found.
+@dataclass
+class Planner:
+    """Find plans of one program for any number of limits.
 
     :param program: scheduled, with states and tapes of loops in arrays of their own.
+    :param before: seconds that segments take that it has already.
+    :param rounds: how often it may be cut into segments.
     """
-    best = None
-    for plan in _plans(program, limit):
-        if plan.bytes <= limit and (best is None or plan.seconds < best.seconds):
-            best = plan
-        if best is not None and best.seconds == 0:
-            return best
-    return best
 
+    program: Program
+    before: float = 0.0
+    rounds: int = ROUNDS
 
-def smallest(program: Program) -> MemoryPlan:
-    """Return the plan with the fewest bytes that is found."""
-    return min(_plans(program, None), key=lambda p: (p.bytes, p.seconds))
+    def fastest(self, limit: int) -> MemoryPlan | None:
+        """Return the fastest plan within some bytes; None if none is found."""
+        waiting: list[tuple[float, int, int, int]] = []  # seconds, a limit, attempts, and what may be chosen from
+        made: dict[tuple[int, int], list[Option]] = {}
 
+        def ask(which: int, most: int, attempts: int) -> None:
+            chosen = self.base.choose(self.sets[which], most)
+            if chosen is not None:
+                made[which, attempts] = chosen
+                heapq.heappush(waiting, (sum(o.seconds for o in chosen), most, attempts, which))
 
-def _plans(program: Program, limit: int | None) -> Iterator[MemoryPlan]:
-    """Yield plans of growing effort: without segments, with some, and with segments cut again."""
-    best = None
-    for _ in range(ROUNDS):
-        before = best
-        for plan in _round(program, limit):
-            own = plan if before is None else replace(plan, seconds=before.seconds + plan.seconds)
-            yield own
-            if best is None or own.bytes < best.bytes:
-                best = own
-        if best is None or best.apart is None or best is before or limit is not None and best.bytes <= limit:
-            return
-        program = best.apart
+        for which in range(len(self.sets)):
+            ask(which, limit, ATTEMPTS)
+        while waiting:
+            _, most, attempts, which = heapq.heappop(waiting)
+            plan = self.placed(which, made[which, attempts])
+            if plan.bytes <= limit:
+                return plan
+            if attempts > 1:
+                ask(which, most - (plan.bytes - limit), attempts - 1)
+        if self.smallest_here.bytes <= limit:
+            return self.smallest_here
+        return self.deeper.fastest(limit) if self.deeper is not None else None
 
+    @cached_property
+    def base(self) -> Base:
+        """Return what is live, and where."""
+        return Base.of(self.program)
 
-def _round(program: Program, limit: int | None) -> Iterator[MemoryPlan]:
-    """Yield plans without segments, and with more and more of them; last the smallest, for the next round."""
-    base = Base.of(program)
-    yield from base.plans(base.rooms, limit)
-    for count in COUNTS:
-        if found := base.segmented(count):
-            yield from base.plans([*base.rooms, *found], limit)
-    if limit is not None:
-        for count in COUNTS:
-            if found := base.segmented(count):
-                yield from base.plans([*base.rooms, *found], None)
+    @cached_property
+    def sets(self) -> list[list[Region]]:
+        """Return the regions that are chosen for: loops alone, and with more and more segments."""
+        found = [self.base.segmented(count) for count in COUNTS]
+        several = {tuple(o.segment for r in f for o in r.options): f for f in found if f}
+        return [self.base.rooms, *([*self.base.rooms, *f] for f in several.values())]
+
+    def placed(self, which: int, chosen: Sequence[Option]) -> MemoryPlan:
+        """Return the plan of a choice."""
+        plan = placed(self.program, self.sets[which], chosen)
+        return replace(plan, seconds=self.before + plan.seconds)
+
+    @cached_property
+    def smallest_here(self) -> MemoryPlan:
+        """Return the plan with the fewest bytes, of one round of segments."""
+        chosen = ((k, self.base.choose(regions, None)) for k, regions in enumerate(self.sets))
+        return min((self.placed(k, c) for k, c in chosen if c is not None), key=lambda p: (p.bytes, p.seconds))
+
+    @cached_property
+    def deeper(self) -> Planner | None:
+        """Return the planner that cuts the program again, at the peak that is left."""
+        best = self.smallest_here
+        if self.rounds <= 1 or best.apart is None or not best.segments:
+            return None
+        return Planner(best.apart, best.seconds, self.rounds - 1)
+
+    @property
+    def smallest(self) -> MemoryPlan:
+        """Return the plan with the fewest bytes that is found."""
+        here = self.smallest_here
+        return min(here, self.deeper.smallest, key=lambda p: p.bytes) if self.deeper is not None else here
 
 
 @dataclass
@@ -169,19 +199,6 @@ class Base:
     def again(self, segment: Segment) -> Option:
         """Return the option to run a segment again."""
         return Option(seconds_of(segment, self.program), tuple(changes_by(segment, self.flow)), segment=segment)
-
-    def plans(self, regions: Sequence[Region], limit: int | None) -> Iterator[MemoryPlan]:
-        """Yield the plan that is chosen for some regions, and tighter ones while it takes more than the limit."""
-        most = limit
-        for _ in range(ATTEMPTS):
-            chosen = self.choose(regions, most)
-            if chosen is None:
-                return
-            plan = placed(self.program, regions, chosen)
-            yield plan
-            if limit is None or most is None or plan.bytes <= limit:
-                return
-            most -= plan.bytes - limit
 
     def choose(self, regions: Sequence[Region], limit: int | None) -> list[Option] | None:
         """Choose an option for each region: the least time within a limit, or the fewest bytes without one."""

@@ -36,7 +36,6 @@ from sdgrad.program.rename import renamed, renamed_container
 from sdgrad.program.symbols import assigned_symbols, used_symbols
 from sdgrad.program.tree import (
     Block,
-    Branch,
     Container,
     Leaf,
     Node,
@@ -105,7 +104,9 @@ class Flow:
     def unstable(self) -> set[str]:
         """Return the symbols that are assigned in a loop or a branch, or several times."""
         body = self.program.body
-        inner = {n.symbol for x in body if not isinstance(x, SymbolAssign) for n in walk((x,)) if _assigns(n)}
+        inner = {
+            n.symbol for x in body if not isinstance(x, SymbolAssign) for n in walk((x,)) if isinstance(n, SymbolAssign)
+        }
         once: set[str] = set()
         for n in body:
             if isinstance(n, SymbolAssign):
@@ -115,17 +116,17 @@ class Flow:
     def runs_again(self, k: int) -> bool:
         """True if a node does the same whenever it runs on the same content."""
         node = self.program.body[k]
-        if isinstance(node, SymbolAssign) or assigned_symbols((node,)) or self.unstable & used_symbols(node, self.program):
+        if (
+            isinstance(node, SymbolAssign)
+            or assigned_symbols((node,))
+            or self.unstable & used_symbols(node, self.program)
+        ):
             return False
         return all(_is_pure(n) for n in walk((node,)) if isinstance(n, NodeCall))
 
     def changes(self, name: str, first: int, last: int) -> bool:
         """True if a node from the first to the last, exclusive, writes a container."""
         return any(first <= k < last for k in self.writers.get(name, ()))
-
-
-def _assigns(node: Node) -> bool:
-    return isinstance(node, SymbolAssign)
 
 
 def _is_pure(call: NodeCall) -> bool:
@@ -154,7 +155,7 @@ def segments(flow: Flow, peak: int, count: int, kept: Collection[str], cheap: fl
         ]
         starts = [set(s.read) | set(s.copied) if s is not None else set() for s in made]
         fewer = []
-        for k, (d, s) in enumerate(zip(dropped, made, strict=True)):
+        for k, s in enumerate(made):
             others = set().union(*(x for j, x in enumerate(starts) if j != k))
             fewer.append((set(s.dropped) if s is not None else set()) - others)
         if fewer == dropped:
@@ -163,14 +164,14 @@ def segments(flow: Flow, peak: int, count: int, kept: Collection[str], cheap: fl
 
 
 def _waiting(flow: Flow, peak: int, kept: Collection[str]) -> list[str]:
-    """Return the arrays that are made before the peak and used behind it, but not there, by the nodes that make them."""
-    found = []
-    for name in flow.size.keys() - set(kept):
-        users, writers = flow.users[name], flow.writers.get(name)
-        if writers and writers[-1] < peak and any(u > peak for u in users) and peak not in users:
-            if all(flow.runs_again(w) for w in writers):
-                found.append(name)
-    return sorted(found, key=lambda n: (flow.writers[n][-1], n))
+    """Return the arrays that are made before the peak and used behind it, but not there, in the order they are made."""
+
+    def waits(name: str) -> bool:
+        users, writers = flow.users[name], flow.writers.get(name, [])
+        is_idle = bool(writers) and writers[-1] < peak < users[-1] and peak not in users
+        return is_idle and all(flow.runs_again(w) for w in writers)
+
+    return sorted(filter(waits, flow.size.keys() - set(kept)), key=lambda n: (flow.writers[n][-1], n))
 
 
 def _cuts(flow: Flow, waiting: Sequence[str], count: int) -> list[int]:
@@ -239,7 +240,9 @@ def _slice(
 def seconds_of(segment: Segment, program: Program) -> float:
     """Estimate the time that a segment takes beside what runs anyway."""
     copies = sum(size_in_arena(program.containers[n]) for n in segment.copied)
-    return seconds(tuple(program.body[k] for k in segment.nodes), program) + 4 * copies / config.machine.bytes_per_second
+    return (
+        seconds(tuple(program.body[k] for k in segment.nodes), program) + 4 * copies / config.machine.bytes_per_second
+    )
 
 
 def changes_by(segment: Segment, flow: Flow) -> list[tuple[Span, int]]:

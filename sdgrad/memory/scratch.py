@@ -41,7 +41,8 @@ OF_MATRICES = {
     "Inv": 2,
     "Cholesky": 1,
     "CholeskyAdjoint": 2,
-    "Factorization": 3,
+    "Factorization": 4,
+    "FactoredSolve": 2,
     "Solve": 2,
 }
 """Square matrices, by the kind of a LAPACK call or the class of another call."""

@@ -12,12 +12,12 @@ import onnx
 
 from sdgrad.api.gradient import value_and_grad
 from sdgrad.errors import ArgumentError, DifferentiationError, NameNotFound, Problem, UnsupportedOperator
+from sdgrad.machine.limits import Limit, limit_of
 from sdgrad.onnx.function import ModelFunction, alike
 from sdgrad.onnx.importing import Imported, Importer, identifier
 from sdgrad.onnx.losses import WithLoss
 from sdgrad.onnx.reading import Reading, read
 from sdgrad.onnx.statics import evaluate
-from sdgrad.machine.limits import Limit, limit_of
 from sdgrad.program.names import Names
 from sdgrad.record.elements import Unknown
 from sdgrad.runtime.call.marshalling import as_array, is_tensor, like, matching

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from sdgrad.config import memory_limit
 from sdgrad.errors import ArgumentError
 from sdgrad.record.reads import is_numeric, special_kind
 from sdgrad.record.values import is_recorded
@@ -55,3 +56,8 @@ class Same:
 
     def __hash__(self) -> int:
         return id(self.value)
+
+
+def counts(arguments: Mapping[str, Any]) -> set[str]:
+    """Return the integers that a plan of memory has to know: all, as each may be a size or a number of trips."""
+    return {n for n, v in arguments.items() if memory_limit() is not None and isinstance(v, (int, np.integer))}

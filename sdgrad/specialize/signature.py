@@ -14,12 +14,13 @@ from sdgrad.autodiff.differentiate import Differentiated, differentiate_program,
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name
 from sdgrad.canonicalize.normal_form import in_normal_form, normalize, normalize_again
-from sdgrad.config import config, device, memory_limit
+from sdgrad.config import config, device
 from sdgrad.convert.callables import name_of
 from sdgrad.errors import ParseError
 from sdgrad.lift.dace_functions import check_arguments, needs_dace
 from sdgrad.lift.dace_programs import as_program, closure_of, parse, stamped
 from sdgrad.memory.limited import within
+from sdgrad.memory.plan import MemoryPlan
 from sdgrad.pipeline import Ready, compiled
 from sdgrad.program.custom_call import CustomCall
 from sdgrad.program.kinds import kind_of
@@ -37,7 +38,7 @@ from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.device_arrays import Memory, is_resident, run
 from sdgrad.runtime.call.marshalling import as_array, as_recorded, as_value, is_tensor, like
 from sdgrad.runtime.compile import precompiled_header
-from sdgrad.specialize.argument_kinds import kind_of_argument
+from sdgrad.specialize.argument_kinds import counts, kind_of_argument
 from sdgrad.specialize.compile_lock import making
 from sdgrad.specialize.plain_runs import GivenUp, nothing_compiled, plain_results
 from sdgrad.specialize.progress import step
@@ -68,7 +69,7 @@ class CompiledGradient:
         return like(array.reshape(np.shape(as_array(original))), original)
 
 
-@dataclass
+@dataclass(eq=False)
 class Signature:
     """Hold a function for arguments of certain shapes and dtypes: its normal form, and its compiled programs.
 
@@ -83,6 +84,7 @@ class Signature:
     program: Program
     closure: Mapping[str, Any]
     results: dict[Request, Differentiated] = field(default_factory=dict)
+    plans: dict[Request, MemoryPlan] = field(default_factory=dict)  # of those with a limit of memory
     gradients: dict[Request, CompiledGradient] = field(default_factory=dict)
     halves: dict[Hashable, Any] = field(default_factory=dict)
     tangents: dict[Request, CompiledProgram] = field(default_factory=dict)
@@ -290,8 +292,7 @@ class Signature:
 
     def tangent(self, request: Request) -> CompiledProgram:
         """Return the function with tangents, compiled."""
-        if request not in self.tangents:
-            compile_tangents([(self, request)])
+        compile_tangents([(self, request)])
         return self.tangents[request]
 
     def differentiated(self, request: Request) -> Differentiated:
@@ -299,13 +300,21 @@ class Signature:
         with making:
             if request not in self.results:
                 with step("differentiating", self.program.name):
-                    self.results[request] = differentiate_program(self.program, request)
+                    if request.memory_limit is None:
+                        self.results[request] = differentiate_program(self.program, request)
+                    else:
+                        self.results[request], self.plans[request] = within(self.program, request)
         return self.results[request]
+
+    def _ready(self, request: Request) -> Ready:
+        """Return the graph of the function and its adjoint."""
+        if request in self.plans:
+            return Ready.optimized(self.plans[request].program)
+        return Ready.of(self.results[request].program, self.resident)
 
     def gradient(self, request: Request) -> CompiledGradient:
         """Return the function and its adjoint in one program, compiled."""
-        if request not in self.gradients:
-            compile_gradients([(self, request)])
+        compile_gradients([(self, request)])
         return self.gradients[request]
 
 
@@ -319,39 +328,30 @@ _inner: list[list[Signature]] = []  # of functions that are made on the way to o
 def compile_gradients(asked: Iterable[tuple[Signature, Request]]) -> None:
     """Compile gradients that will be called, by one call of the compiler."""
     with making:
-        missing = _missing(asked, lambda s: s.gradients)
-        results = [_differentiated(s, r) for s, r in missing]
-        with step("compiling", ", ".join(s.program.name for s, _ in missing)):
-            programs = compiled(*(make() for _, make in results))
-        for (signature, request), (result, _), program in zip(missing, results, programs, strict=True):
+        missing = [(s, r) for s, r in dict.fromkeys(asked) if r not in s.gradients]
+        results = [s.differentiated(r) for s, r in missing]
+        programs = _compiled(missing, Signature._ready)
+        for (signature, request), result, program in zip(missing, results, programs, strict=True):
             signature.gradients[request] = CompiledGradient(result, program)
-
-
-def _differentiated(signature: Signature, request: Request) -> tuple[Differentiated, Callable[[], Ready]]:
-    """Differentiate a function, within its limit of memory if there is one; return also what writes the graph."""
-    if request.memory_limit is None:
-        result = signature.differentiated(request)
-        return result, lambda: Ready.of(result.program, signature.resident)
-    with step("differentiating", signature.program.name):
-        result, plan = within(signature.program, request)
-    return result, lambda: Ready.optimized(plan.program)
 
 
 def compile_tangents(asked: Iterable[tuple[Signature, Request]]) -> None:
     """Compile functions with their tangents that will be called, by one call of the compiler."""
     with making:
-        missing = _missing(asked, lambda s: s.tangents)
-        with step("compiling", ", ".join(s.program.name for s, _ in missing)):
-            programs = compiled(*(Ready.of(push_tangents(s.program, r), s.resident) for s, r in missing))
+        missing = [(s, r) for s, r in dict.fromkeys(asked) if r not in s.tangents]
+        programs = _compiled(missing, lambda s, r: Ready.of(push_tangents(s.program, r), s.resident))
         for (signature, request), program in zip(missing, programs, strict=True):
             signature.tangents[request] = program
 
 
-def _missing(
-    asked: Iterable[tuple[Signature, Request]], known: Callable[[Signature], Mapping[Request, Any]]
-) -> list[tuple[Signature, Request]]:
-    """Return what is asked for and not known, once each."""
-    return list({(id(s), r): (s, r) for s, r in asked if r not in known(s)}.values())
+def _compiled(
+    asked: Sequence[tuple[Signature, Request]], make: Callable[[Signature, Request], Ready]
+) -> list[CompiledProgram]:
+    """Compile what is made of some signatures together."""
+    if not asked:
+        return []
+    with step("compiling", ", ".join(s.program.name for s, _ in asked)):
+        return compiled(*(make(*pair) for pair in asked))
 
 
 def _identities(f: Callable | Derived) -> Iterator[Hashable]:
@@ -371,11 +371,6 @@ def fixed_arguments(f: Callable | Derived, arguments: Mapping[str, Any]) -> Mapp
     """Return the arguments whose values the program is for."""
     names = {n for own in _identities(f) for n in _fixed.get(own, ())} | counts(arguments)
     return {n: v for n, v in arguments.items() if n in names or isinstance(v, (bool, np.bool_))}
-
-
-def counts(arguments: Mapping[str, Any]) -> set[str]:
-    """Return the integers that a plan of memory has to know: all of them, as each may be a size or a number of trips."""
-    return {n for n, v in arguments.items() if isinstance(v, (int, np.integer))} if memory_limit() is not None else set()
 
 
 def _shapes(f: Derived, arguments: Mapping[str, Any], program: Program) -> dict[str, tuple[int, ...]]:

@@ -57,9 +57,8 @@ def worthwhile(program: Program, plan: TapePlan, least: bool) -> Iterator[Path]:
         if not isinstance(node, Loop) or countable(node, least) is None or (k,) in plan.checkpoints:
             continue
         kept = bytes_in((k,), plan)
-        if least and kept:
-            yield (k,)
-        elif kept >= config.machine.checkpointed_bytes and (is_cheap(node, kept) or kept > most_bytes()):
+        is_long = kept >= config.machine.checkpointed_bytes
+        if (least and kept) or (is_long and (is_cheap(node, kept) or kept > most_bytes())):
             yield (k,)
 
 
@@ -178,11 +177,12 @@ def touched(program: Program, plan: TapePlan) -> set[str]:
 def carried(program: Program, memory: Memory, path: Path, undone: Iterable[str]) -> set[str]:
     """Find the state of a loop: containers that an iteration reads, and that are overwritten before it runs again.
 
-    Containers private to an iteration are defined in it, and no part of the state.
+    Containers private to an iteration are defined in it, and no part of the state, unless they are put back on the way
+    backwards: where a tape has stayed, the trip after it has to put back what its own trip left.
     """
     loop = memory.nodes[path]
     assert isinstance(loop, Loop)
-    own = region_locals(loop, users(program.body, program), program)
+    own = region_locals(loop, users(program.body, program), program) - set(undone)
     found = set(undone) & memory.changed[path]
     for where, node in nodes_with_paths((loop,)):
         where = (*path, *where[1:])

@@ -44,6 +44,17 @@ def downwards(x, w):
     return np.sum(y)
 
 
+def put_back(x, w):
+    """An array that each trip begins anew and its inner steps change: their adjoints put it back in place."""
+    y = np.copy(x)
+    for t in range(T):
+        z = np.copy(y)
+        for _ in range(3):
+            z[1:-1] = np.sin(z[1:-1]) + 0.1 * z[:-2] * z[2:] * w[1:-1]
+        y = z * 0.9 + 0.01 * t
+    return np.sum(y * y)
+
+
 def by_threes(x, w):
     """Steps that are not one are left to the tape."""
     y = np.copy(x)
@@ -183,7 +194,7 @@ def left_early(x, w):
 
 CUT = (
     *(recurrence, growing, downwards, branches, nested, overwritten_later, arguments_changed, integers),
-    *(two_loops, products, extremes, rolling_integer, read_before),
+    *(two_loops, products, extremes, rolling_integer, read_before, put_back),
 )
 WHOLE = (by_threes, in_two_places, until, left_early)
 

@@ -1,0 +1,114 @@
+"""Show what limits of memory cost: ``memory_plan``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sdgrad.api.gradient import GradFunction, value_and_grad
+from sdgrad.config import in_memory_of
+from sdgrad.errors import ArgumentError
+from sdgrad.machine.limits import Limit, shown
+from sdgrad.memory.limited import Alternatives
+from sdgrad.memory.plan import MemoryPlan
+from sdgrad.record.shown import short
+from sdgrad.specialize.argnums import Wrt
+from sdgrad.specialize.arguments import Call
+
+BAR = 40  # characters
+REPEATS = 5
+
+
+@dataclass(frozen=True)
+class PlanPoint:
+    """One plan of a function's gradient.
+
+    :param bytes: that a call takes at most, beside its arguments.
+    :param slowdown: estimated time, relative to that without a limit.
+    :param rooms: units for states and tapes of loops with checkpoints, by their schedules.
+    :param segments: how many parts of the program run again.
+    :param seconds: of a call, measured; None if it was not.
+    """
+
+    bytes: int
+    slowdown: float
+    rooms: Mapping[str, int]
+    segments: int
+    seconds: float | None = None
+
+    def __str__(self) -> str:
+        measured = f"{self.seconds * 1e3:10.3f} ms" if self.seconds is not None else ""
+        parts = [f"{len(self.rooms)} loops with checkpoints"] * bool(self.rooms)
+        parts += [f"{self.segments} parts run again"] * bool(self.segments)
+        return f"{shown(self.bytes):>10}  {self.slowdown:6.2f} {measured}  {', '.join(parts) or 'everything is kept'}"
+
+
+@dataclass(frozen=True)
+class MemoryCurve:
+    """The plans of a function's gradient, from the most memory to the least: print it.
+
+    :param unlimited: bytes that a call takes without a limit.
+    """
+
+    name: str
+    unlimited: int
+    points: tuple[PlanPoint, ...]
+
+    @property
+    def least(self) -> int:
+        """Return the bytes of ``memory_limit="min"``."""
+        return self.points[-1].bytes
+
+    def __str__(self) -> str:
+        ends = f"{shown(self.unlimited)} without a limit, {shown(self.least)} at least"
+        head = f"memory of the gradient of {self.name}: {ends}"
+        rows = [f"{p}\n{'':>12}{'#' * max(1, round(BAR * p.bytes / self.points[0].bytes))}" for p in self.points]
+        return "\n".join([head, "     bytes    time", *rows])
+
+
+@short
+def memory_plan(
+    f: Callable, *args: Any, wrt: Wrt = 0, points: int = 12, measure: bool = False, **kwargs: Any
+) -> MemoryCurve:
+    """Return the plans by which the gradient of ``f`` keeps limits of memory, for arguments like these.
+
+    :param f: a function that returns one scalar, as for :func:`~sdgrad.value_and_grad`.
+    :param points: how many limits are tried, from what it takes without one down to the least, each a constant factor
+        below the one before.
+    :param measure: compile each plan, and measure a call of it.
+    :returns: a curve that can be printed, with each plan once.
+    """
+    if points < 2:
+        raise ArgumentError(f"a curve has two points at least, not {points}")
+    own = value_and_grad(f, wrt)
+    assert isinstance(own, GradFunction)
+    call = Call.of(f, args, kwargs)
+    question = own.of_leaves(call)
+    with in_memory_of(Limit()):  # integers are known
+        signature, _, _, request = question.question(call.arguments)
+        made = Alternatives.of(signature.program, replace(request, memory_limit=None))
+    found = made.curve(points)
+    plans = [_point(p, made.seconds) for p in found]
+    if measure:
+        plans = [replace(p, seconds=_measured(f, wrt, p.bytes, args, kwargs)) for p in plans]
+    return MemoryCurve(signature.program.name, found[0].bytes, tuple(plans))
+
+
+def _point(plan: MemoryPlan, whole: float) -> PlanPoint:
+    return PlanPoint(plan.bytes, 1 + plan.seconds / whole, plan.units, plan.segments)
+
+
+def _measured(f: Callable, wrt: Wrt, limit: int, args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
+    """Return the median time of some calls within a limit, after the first one."""
+    limited = value_and_grad(f, wrt, memory_limit=limit)
+    limited(*args, **kwargs)
+    times = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        limited(*args, **kwargs)
+        times.append(time.perf_counter() - start)
+    return float(np.median(times))

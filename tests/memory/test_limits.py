@@ -1,0 +1,184 @@
+"""Limits of memory: what the allocator counts stays within them, and gradients are those of the whole tape."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import long_tapes as programs
+import numpy as np
+import pytest
+
+import sdgrad
+from sdgrad.errors import ArgumentError, MemoryLimitError
+from sdgrad.runtime.compile.compiler import compiler_name
+
+TESTS = Path(__file__).parents[1]
+REORDERED = ("layers",)  # products that each trip adds to one matrix are one product without checkpoints
+OBJECTS = 20_000  # bytes of Python's own: arrays' headers, tuples
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    """What calls of all programs take, measured in a process of its own."""
+    if sys.platform != "linux":
+        pytest.skip("counts calls of glibc")
+    meter = tmp_path_factory.mktemp("meter") / "meter.so"
+    how = ["-x", "c", "-O2", "-shared", "-fPIC"]
+    subprocess.run([compiler_name(), *how, str(TESTS / "meter.c"), "-o", str(meter)], check=True)
+    path = os.pathsep.join([str(TESTS), *sys.path])
+    environment = {**os.environ, "LD_PRELOAD": str(meter), "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, str(TESTS / "measured_memory.py"), str(meter)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("name", [f.__name__ for f in programs.ALL])
+def test_calls_stay_within_their_limits(rows, name):
+    for row in rows[name]:
+        if "taken" in row:
+            assert row["taken"] <= row["allowed"] + OBJECTS, row
+            assert row["error"] <= (1e-12 if name in REORDERED else 0), row
+        else:
+            assert row["least"] > row["allowed"], row
+
+
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [("diffusion", 0.15), ("layers", 0.7), ("steps_in_place", 0.85), ("two_loops", 0.2), ("branching", 0.2)],
+)
+def test_the_least_is_a_small_part(rows, name, share):
+    whole, least = rows[name][0], rows[name][-1]
+    assert least["taken"] <= share * whole["taken"]
+
+
+def test_time_does_not_grow_with_the_limit():
+    curve = sdgrad.memory_plan(programs.diffusion, *programs.arguments(programs.diffusion), points=20)
+    slowdowns = [p.slowdown for p in curve.points]
+    assert len(slowdowns) > 10
+    assert slowdowns == sorted(slowdowns)
+    assert [p.bytes for p in curve.points] == sorted((p.bytes for p in curve.points), reverse=True)
+    assert "loops with checkpoints" in str(curve)
+
+
+def test_a_curve_is_measured():
+    curve = sdgrad.memory_plan(
+        programs.steps_in_place, *programs.arguments(programs.steps_in_place), points=2, measure=True
+    )
+    assert all(p.seconds > 0 for p in curve.points)
+    with pytest.raises(ArgumentError, match="two points"):
+        sdgrad.memory_plan(programs.diffusion, *programs.arguments(programs.diffusion), points=1)
+
+
+def test_an_error_names_the_least_and_the_largest_arrays():
+    x = programs.arguments(programs.diffusion)
+    with pytest.raises(MemoryLimitError, match=r"'diffusion' takes .* at least .*memory_limit of 1e\+03|1000") as error:
+        sdgrad.grad(programs.diffusion, memory_limit=1000)(*x)
+    assert "long_tapes.py" in str(error.value)
+    assert isinstance(error.value, MemoryError)
+    found = sdgrad.grad(programs.diffusion, memory_limit=error.value.least)(*x)
+    assert np.array_equal(found, sdgrad.grad(programs.diffusion)(*x))
+
+
+@pytest.mark.parametrize("wrong", ["2 parsecs", "x%", -4, 3.5, [], "GiB"])
+def test_limits_that_are_none(wrong):
+    with pytest.raises(ArgumentError, match="memory limit"):
+        sdgrad.grad(programs.diffusion, memory_limit=wrong)
+
+
+def test_a_limit_knows_integers_and_other_calls_do_not():
+    x, _ = programs.arguments(programs.counted)
+    limited = sdgrad.grad(programs.counted, memory_limit="40%")
+    for steps in (40, 50, 40):
+        assert np.array_equal(limited(x, steps), sdgrad.grad(programs.counted)(x, steps))
+
+
+def test_a_limit_is_that_of_the_outermost_derivative():
+    inner = sdgrad.grad(programs.diffusion, memory_limit="50%")
+    with pytest.raises(ArgumentError, match="outermost"):
+        sdgrad.grad(lambda x: np.sum(inner(x) ** 2))(*programs.arguments(programs.diffusion))
+
+
+def values(x):
+    y = np.copy(x)
+    for _ in range(programs.T):
+        y[1:-1] = y[1:-1] + 0.1 * np.sin(y[:-2] + y[2:] - 2 * y[1:-1])
+    return y * y
+
+
+@pytest.mark.parametrize("limit", ["100%", "30%", "min", 10**8])
+def test_pullbacks(limit):
+    (x,) = programs.arguments(programs.diffusion)
+    outputs, pullback = sdgrad.vjp(values, x)
+    again, limited = sdgrad.vjp(values, x, memory_limit=limit)
+    cotangent = np.linspace(0, 1, len(x))
+    assert np.array_equal(outputs, again)
+    for factor in (1.0, 2.0):
+        assert np.array_equal(limited(factor * cotangent)[0], pullback(factor * cotangent)[0])
+
+
+def test_forward_and_backward_apart():
+    (x,) = programs.arguments(programs.diffusion)
+    cotangent = np.ones(len(x))
+    forward, backward = sdgrad.grad(values, requires=["x"], memory_limit="25%")
+    _, tape = forward(x)
+    assert tape.nbytes == 0
+    assert np.array_equal(backward(tape, out=cotangent)["x"], sdgrad.vjp(values, x)[1](cotangent)[0])
+    with pytest.raises(ArgumentError, match="tapes"):
+        sdgrad.grad(values, requires=["x"], tapes="all", memory_limit="25%")
+
+
+@pytest.mark.parametrize("limit", ["60%", "min"])
+def test_graphs(limit):
+    f, args = programs.diffusion, programs.arguments(programs.diffusion)
+    found = []
+    for own in (None, limit):
+        graph = sdgrad.add_backward_pass(sdgrad.to_sdfg(f, *args), "x", "__return", memory_limit=own)
+        given = {"x": args[0], "gradient_x": np.zeros_like(args[0]), "gradient___return": np.ones(1)}
+        status = {"sdgrad_status": np.zeros(1, np.int64)} if "sdgrad_status" in graph.arrays else {}
+        graph.compile()(**given, **status, __return=np.zeros(1))
+        found.append((given["gradient_x"], sum(d.total_size for d in graph.arrays.values() if d.transient)))
+    assert np.array_equal(found[0][0], found[1][0])
+    with pytest.raises(MemoryLimitError):
+        sdgrad.add_backward_pass(sdgrad.to_sdfg(f, *args), "x", "__return", memory_limit=10)
+    with pytest.raises(ArgumentError, match="separate_sdfgs"):
+        sdgrad.add_backward_pass(sdgrad.to_sdfg(f, *args), "x", "__return", memory_limit=10, separate_sdfgs=True)
+
+
+def test_modules_and_models():
+    torch = pytest.importorskip("torch")
+    net = torch.nn.Sequential(*(m for _ in range(6) for m in (torch.nn.Linear(32, 32), torch.nn.Tanh())))
+    x = torch.randn(256, 32)
+    parameters = list(net.parameters())
+    wanted = torch.autograd.grad(net(x).sum(), parameters)
+    for limit in ("100%", 3_000_000):
+        found = torch.autograd.grad(sdgrad.Module(net, memory_limit=limit)(x).sum(), parameters)
+        assert all(torch.allclose(a, b, atol=1e-4) for a, b in zip(found, wanted, strict=True))
+    with pytest.raises(MemoryLimitError):
+        sdgrad.Module(net, memory_limit=1000)(x)
+
+
+def test_sizes_that_only_a_run_knows_are_refused():
+    def f(x):
+        k = 0
+        while x[k] < 0.5:
+            x[k + 1 :] = np.sin(x[k + 1 :]) * x[k]
+            k += 1
+        return np.sum(x)
+
+    with pytest.raises(ArgumentError, match="known when the program runs"):
+        sdgrad.grad(f, memory_limit="50%")(np.linspace(0.1, 1, 100))
+
+
+def test_explanations_show_the_memory(tmp_path):
+    args = programs.arguments(programs.diffusion)
+    found = sdgrad.explain(programs.diffusion, *args, memory_limit="30%")
+    text = str(found)
+    assert "the largest arrays:" in text
+    assert "long_tapes.py" in text
+    assert "forward, then backward" in text
+    page = found.to_html(tmp_path / "page.html").read_text()
+    assert "<svg" in page
+    assert "stroke='red'" in page
