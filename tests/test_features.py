@@ -240,6 +240,22 @@ def test_checkpointing_of_loops():
     right(steps, x)
 
 
+def test_a_limit_of_memory_in_bytes():
+    """A call takes no more memory than you allow, by the fastest plan. A limit that cannot be met is refused."""
+
+    def steps(x):
+        y = np.copy(x)
+        for _ in range(300):
+            y[:] = np.sin(y) + 0.1 * y
+        return np.sum(y * y)
+
+    x = np.linspace(0.2, 0.8, 500)
+    assert np.array_equal(sdgrad.grad(steps, memory_limit="10%")(x), sdgrad.grad(steps)(x))
+    with pytest.raises(sdgrad.errors.MemoryLimitError) as error:
+        sdgrad.grad(steps, memory_limit=1000)(x)
+    assert error.value.least > 1000
+
+
 def test_user_can_read_which_values_are_kept_and_why():
     """``explain`` lists the values by source line, with bytes. It can write the list as an HTML page."""
 

@@ -141,10 +141,8 @@ def grad(
 
     :param requires: the arguments whose gradients are asked for, by name.
     :param provides: the outputs that have cotangents: ``"out"`` is what ``f`` returns, ``"out_0"``, ``"out_1"``, .. if
-        that is several arrays, and the name of an argument the argument that it writes, if it returns nothing. None:
-        all of them.
-    :param attach_backward: return one function ``g`` with ``g.backward(out=cotangent)``, which goes back through the
-        last call in the same thread.
+        that is several arrays, and names of arguments those that it writes, if it returns nothing. None: all of them.
+    :param attach_backward: return one function ``g`` with ``g.backward(out=..)``, of the last call in the same thread.
     :param tapes: what forward keeps: ``"least"``: what cannot be computed again, or put back, on the way; ``"all"``:
         every value that is needed and not there any more; ``"none"``: nothing but the arguments, forward runs again in
         backward; or the names of variables: these, and everything else is computed again. Loops whose number of trips

@@ -60,14 +60,22 @@ def add_backward_pass(
     limit = limit_of(memory_limit)
     request = Request(_names(inputs), _names(outputs), True, strong_zero, unused, memory_limit=limit)
     if limit is not None:
-        if separate_sdfgs:
-            raise ArgumentError("memory_limit is for one graph of both passes: leave out separate_sdfgs")
-        take_over(sdfg, to_limited_graph(sdfg, request, _names(stop)))
-        return sdfg
+        return _limited(sdfg, request, _names(stop), separate_sdfgs)
     result = differentiate(sdfg, request, _names(stop))
     if separate_sdfgs:
         return _two_graphs(sdfg, result, request)
     take_over(sdfg, to_graph(result.program))
+    return sdfg
+
+
+def _limited(sdfg: dace.SDFG, request: Request, stop: tuple[str, ...], separate: bool) -> dace.SDFG:
+    """Extend a graph by its backward pass, within a limit of memory.
+
+    :raises ArgumentError: two graphs are wanted.
+    """
+    if separate:
+        raise ArgumentError("memory_limit is for one graph of both passes: leave out separate_sdfgs")
+    take_over(sdfg, to_limited_graph(sdfg, request, stop))
     return sdfg
 
 

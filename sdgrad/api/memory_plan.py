@@ -42,8 +42,8 @@ class PlanPoint:
 
     def __str__(self) -> str:
         measured = f"{self.seconds * 1e3:10.3f} ms" if self.seconds is not None else ""
-        parts = [f"{len(self.rooms)} loops with checkpoints"] * bool(self.rooms)
-        parts += [f"{self.segments} parts run again"] * bool(self.segments)
+        counts = (len(self.rooms), "loop", "with checkpoints"), (self.segments, "part", "run again")
+        parts = [f"{n} {what}{'s' * (n > 1)} {how}" for n, what, how in counts if n]
         return f"{shown(self.bytes):>10}  {self.slowdown:6.2f} {measured}  {', '.join(parts) or 'everything is kept'}"
 
 
