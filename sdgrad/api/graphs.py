@@ -40,8 +40,7 @@ def add_backward_pass(
     container that is both is seeded in its gradient, and the gradient returns there.
 
     :param sdfg: the graph; extended in place. If differentiation fails, it is left as it was.
-    :param inputs: containers to differentiate by: a name or an access node, or several. Their *initial* content is
-        meant.
+    :param inputs: containers to differentiate by, as names or access nodes. Their *initial* content is meant.
     :param outputs: containers to differentiate. Their *final* content is meant.
     :param state: the state that holds the program, as DaCeML's function wants it; the whole graph is differentiated.
     :param separate_sdfgs: leave ``sdfg`` the forward pass and return the backward pass as a graph of its own; what the
@@ -54,28 +53,27 @@ def add_backward_pass(
     :returns: the graph that holds the backward pass.
     :raises NameNotFound: an input or output names no container.
     :raises DifferentiationError: with every reason why the graph cannot be differentiated.
-    :raises MemoryLimitError: it takes more memory than it may.
+    :raises MemoryLimitError: it takes more than that.
     """
     _check(sdfg)
-    limit = limit_of(memory_limit)
-    request = Request(_names(inputs), _names(outputs), True, strong_zero, unused, memory_limit=limit)
-    if limit is not None:
-        return _limited(sdfg, request, _names(stop), separate_sdfgs)
-    result = differentiate(sdfg, request, _names(stop))
-    if separate_sdfgs:
+    request = Request(_names(inputs), _names(outputs), True, strong_zero, unused, memory_limit=limit_of(memory_limit))
+    return _extended(sdfg, request, _names(stop), separate_sdfgs)
+
+
+def _extended(sdfg: dace.SDFG, request: Request, stop: tuple[str, ...], separate: bool) -> dace.SDFG:
+    """Extend a graph by its backward pass, or return that as another one.
+
+    :raises ArgumentError: two graphs are wanted, and a limit of memory is given.
+    """
+    if request.memory_limit is not None:
+        if separate:
+            raise ArgumentError("memory_limit is for one graph of both passes: leave out separate_sdfgs")
+        take_over(sdfg, to_limited_graph(sdfg, request, stop))
+        return sdfg
+    result = differentiate(sdfg, request, stop)
+    if separate:
         return _two_graphs(sdfg, result, request)
     take_over(sdfg, to_graph(result.program))
-    return sdfg
-
-
-def _limited(sdfg: dace.SDFG, request: Request, stop: tuple[str, ...], separate: bool) -> dace.SDFG:
-    """Extend a graph by its backward pass, within a limit of memory.
-
-    :raises ArgumentError: two graphs are wanted.
-    """
-    if separate:
-        raise ArgumentError("memory_limit is for one graph of both passes: leave out separate_sdfgs")
-    take_over(sdfg, to_limited_graph(sdfg, request, stop))
     return sdfg
 
 
