@@ -20,6 +20,7 @@ from sdgrad.program.functions import returning
 from sdgrad.program.kinds import kind_of
 from sdgrad.program.naming import own_arguments
 from sdgrad.program.tree import Program
+from sdgrad.record.nests import Form, flatten
 from sdgrad.record.shown import short
 from sdgrad.runtime.call.device_arrays import placed
 from sdgrad.runtime.call.marshalling import as_array, like
@@ -291,6 +292,13 @@ class GradFunction(CalledInPrograms):
         """Return the shapes of the results, () for numbers."""
         names = names_of(self.wrt, self.f, arguments)
         return [()] * self.with_value + [np.shape(as_array(arguments[n])) for n in names]
+
+    def form(self, arguments: Mapping[str, Any]) -> Form | None:
+        """Return the nest of value and gradients."""
+        if not several(self.wrt):
+            return None
+        gradients = tuple(0 for _ in names_of(self.wrt, self.f, arguments))
+        return flatten((0, gradients) if self.with_value else gradients)[1]
 
     def gradient(
         self, name: str, program: CompiledGradient, present: bool, found: Mapping[str, Any], original: Any

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,14 @@ from sdgrad.convert.callables import name_of
 from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.program.naming import RETURN
 from sdgrad.program.tree import Program
+from sdgrad.record.nests import Form, flatten
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.shown import short
-from sdgrad.runtime.call.marshalling import like
+from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.specialize.argnums import Wrt, key, names_of, several
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.directions import Columns
-from sdgrad.specialize.nested_calls import CalledInPrograms, spliced
+from sdgrad.specialize.nested_calls import CalledInPrograms, by_recording, spliced
 from sdgrad.specialize.signature import Signature, identity
 
 
@@ -49,12 +50,43 @@ def hessian(f: Callable, wrt: Wrt = 0) -> Callable:
 
     For several ``wrt`` it returns a tuple of tuples of blocks.
     """
-    rows = [jacobian(grad(f, w), wrt, mode="forward") for w in (wrt if several(wrt) else [wrt])]
+    return HessianFunction(checked(f), wrt) if several(wrt) else jacobian(grad(f, wrt), wrt, mode="forward")
 
-    def blocks(*args: Any, **kwargs: Any) -> tuple:
-        return tuple(row(*args, **kwargs) for row in rows)
 
-    return blocks if several(wrt) else rows[0]
+@dataclass
+class HessianFunction(CalledInPrograms):
+    """``hessian(f)`` by several arguments: a row of blocks for each."""
+
+    f: Callable
+    wrt: Sequence[str | int]
+
+    def __post_init__(self) -> None:
+        self.__name__ = f"hessian_{name_of(self.f)}"
+        self.rows = [jacobian(grad(self.f, w), self.wrt, mode="forward") for w in self.wrt]
+
+    def identity(self) -> Hashable:
+        return ("hessian", identity(self.f), key(self.wrt))
+
+    def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
+        """Return all blocks as a program."""
+        return by_recording(self, arguments)
+
+    def form(self, arguments: Mapping[str, Any]) -> Form:
+        """Return the nest of the blocks."""
+        count = len(names_of(self.wrt, self.f, arguments))
+        return flatten(((0,) * count,) * count)[1]
+
+    def shapes(self, arguments: Mapping[str, Any]) -> list[tuple[int, ...]]:
+        """Return the shapes of the blocks."""
+        own = [np.shape(as_array(arguments[n])) for n in names_of(self.wrt, self.f, arguments)]
+        return [(*row, *column) for row in own for column in own]
+
+    def record_call(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> tuple:
+        """Record a call in a function that is recorded."""
+        return tuple(row.record_call(recorder, args, kwargs) for row in self.rows)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple:
+        return tuple(row(*args, **kwargs) for row in self.rows)
 
 
 @dataclass
@@ -80,16 +112,25 @@ class JacobianFunction(CalledInPrograms):
         """Return the Jacobian by one argument as a program."""
         names = names_of(self.wrt, self.f, arguments)
         if len(names) != 1:
-            raise NotScalarError(f"{self.__name__} returns {len(names)} arrays; differentiate it for one wrt at a time")
+            return by_recording(self, arguments)
         column, signature = self.column(self.f, names[0]), Signature.of(self.f, arguments)
         if column.is_conjugated(signature):
             raise ArgumentError(f"{self.__name__} of complex numbers is differentiated in mode='forward' only")
         return column.derive(arguments)
 
     def shapes(self, arguments: Mapping[str, Any]) -> list[tuple[int, ...]]:
-        """Return the shape of the Jacobian by its only argument."""
-        (name,) = names_of(self.wrt, self.f, arguments)
-        return self.column(self.f, name).shapes(arguments)
+        """Return the shapes of the Jacobians, by its only argument or all of them."""
+        names = names_of(self.wrt, self.f, arguments)
+        outputs = range(len(Signature.of(self.f, arguments).outputs)) if len(names) != 1 else [0]
+        return [self.column(self.f, n, k).shapes(arguments)[0] for k in outputs for n in names]
+
+    def form(self, arguments: Mapping[str, Any]) -> Form | None:
+        """Return the nest of the Jacobians by several arguments."""
+        if not several(self.wrt):
+            return None
+        nest = tuple(0 for _ in names_of(self.wrt, self.f, arguments))
+        signature = Signature.of(self.f, arguments)
+        return flatten(signature.nested([nest] * len(signature.outputs)))[1]
 
     def record_call(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """Record a call in a function that is recorded."""

@@ -13,7 +13,7 @@ from sdgrad.errors import ArgumentError
 from sdgrad.machine.limits import limit_of
 from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.table import active, rule
-from sdgrad.record.nests import cotangents_of, holds_places, places_of
+from sdgrad.record.nests import Form, cotangents_of, holds_places, places_of
 from sdgrad.record.shown import short
 from sdgrad.record.sparse.nesting import same_places
 from sdgrad.record.values import holds_recorded
@@ -49,7 +49,7 @@ def vjp(
     outputs = list(tape.outputs)
 
     def pullback(*cotangents: Any) -> tuple:
-        given = _without_places(_flat(cotangents, len(outputs)), tape)
+        given = _without_places(_flat(cotangents, len(outputs), tape.signature.form), tape)
         named = {n: c for n, c in zip(outputs, given, strict=True) if c is not None}
         found = Backward(call.f, wanted)(tape, **named)
         return call.gradients(len(args), {n: _in_kind_of(found[n], call.arguments[n]) for n in wanted})
@@ -59,10 +59,19 @@ def vjp(
     return tape.signature.nested(results), pullback
 
 
-def _flat(cotangents: Sequence[Any], count: int) -> list[Any]:
-    """Return one cotangent for each output, from as many, or from one nest of them."""
+def _flat(cotangents: Sequence[Any], count: int, form: Form | None = None) -> list[Any]:
+    """Return one cotangent for each output, from as many, or from one nest of them.
+
+    :param form: the nest of the outputs.
+    """
     given = list(cotangents)
-    if len(given) != count or any(map(holds_places, given)):
+    is_of_one = (
+        len(given) == count == 1
+        and form is not None
+        and not form.is_leaf()
+        and isinstance(given[0], form.type or tuple)
+    )
+    if len(given) != count or is_of_one or any(map(holds_places, given)):
         given = cotangents_of(given)
     if len(given) != count:
         raise ArgumentError(f"expected {count} cotangents, one for each output, found {len(given)}")

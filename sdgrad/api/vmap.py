@@ -17,6 +17,7 @@ from sdgrad.program.directions import direction_name, in_given_directions
 from sdgrad.program.naming import all_names, own_arguments
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program
+from sdgrad.record.nests import Form
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.shown import short
 from sdgrad.runtime.call.marshalling import as_array
@@ -91,6 +92,10 @@ class VmapFunction(CalledInPrograms):
     def shapes(self, arguments: Mapping[str, Any]) -> list[tuple[int, ...]]:
         """Return the shapes of the results, with the axis in front."""
         return [(self.count(arguments), *s) for s in self.inner(arguments).result_shapes()]
+
+    def form(self, arguments: Mapping[str, Any]) -> Form | None:
+        """Return the nest of the function's results."""
+        return self.inner(arguments).form
 
     def of_leaves(self, call: Call) -> VmapFunction:
         """Return the function of the leaves of a call's arguments."""

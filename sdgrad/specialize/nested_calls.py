@@ -7,6 +7,7 @@ program; where the caller is differentiated as well, the program takes the node'
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
@@ -18,7 +19,7 @@ from dace.frontend.python.common import SDFGClosure
 from dace.sdfg import nodes as nd
 from dace.transformation.transformation import ExpandTransformation
 
-from sdgrad.canonicalize.normal_form import normalize_again
+from sdgrad.canonicalize.normal_form import in_normal_form, normalize_again
 from sdgrad.convert.callables import bind_arguments, name_of, parameters, python_function
 from sdgrad.errors import ParseError
 from sdgrad.lift.dace_programs import as_program
@@ -28,16 +29,20 @@ from sdgrad.program.descriptors import lasting
 from sdgrad.program.emit import emit
 from sdgrad.program.naming import is_returned
 from sdgrad.program.own_arrays import with_own_arrays
+from sdgrad.program.passes import Target
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program
 from sdgrad.record.calls import example as recorded_example
-from sdgrad.record.calls import splice
+from sdgrad.record.calls import splice, works_inside
 from sdgrad.record.dispatch import unreadable
+from sdgrad.record.function import record
+from sdgrad.record.functions.table import active
 from sdgrad.record.index_arrays import checked_operands
 from sdgrad.record.index_limits import IndexLimit
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.sparse.places import deciding_content
 from sdgrad.record.values import Array, is_recorded
+from sdgrad.runtime.call.marshalling import as_recorded
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.signature import Signature, collecting, fixed_arguments, noted
 
@@ -126,6 +131,17 @@ class CalledInPrograms:
     ) -> SDFGClosure:
         """Return global arrays that the function reads."""
         return as_program(python_function(self.f)).closure_resolver(constant_args, given_args, parent_closure)
+
+
+def by_recording(derived: CalledInPrograms, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
+    """Return the program of a derived function that calls several others, and its closure."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return derived.record_call(active(), args, kwargs)
+
+    call.__name__, call.__signature__ = name_of(derived), inspect.signature(python_function(derived.f))  # type: ignore
+    found = record(works_inside(call), {n: as_recorded(v) for n, v in arguments.items()})
+    return in_normal_form(found.program, Target(python=True)), found.closure
 
 
 def graph_calling(name: str, program: Program, order: Sequence[str]) -> dace.SDFG:

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import dace
 
 from sdgrad.program.tree import Program
+from sdgrad.record.nests import Form
 
 
 @runtime_checkable
@@ -23,6 +24,14 @@ class Derived(Protocol):
 
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
         """Return the program for arguments like these, and the closure it takes."""
+
+
+@runtime_checkable
+class Nested(Protocol):
+    """A derived function whose results are a nest."""
+
+    def form(self, arguments: Mapping[str, Any]) -> Form | None:
+        """Return the form of the nest; None for one result, or a tuple of several."""
 
 
 @runtime_checkable

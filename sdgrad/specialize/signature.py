@@ -42,7 +42,7 @@ from sdgrad.specialize.argument_kinds import counts, kind_of_argument
 from sdgrad.specialize.compile_lock import making
 from sdgrad.specialize.plain_runs import GivenUp, nothing_compiled, plain_results
 from sdgrad.specialize.progress import step
-from sdgrad.specialize.protocols import Derived, Guard, Open, Specialized
+from sdgrad.specialize.protocols import Derived, Guard, Nested, Open, Specialized
 
 
 @dataclass
@@ -154,7 +154,8 @@ class Signature:
         with collecting() as made:
             if isinstance(f, Derived):
                 tree, closure = f.derive(arguments)
-                found = Signature(f, normalize_again(tree), closure, shapes=_shapes(f, arguments, tree))
+                form = f.form(arguments) if isinstance(f, Nested) else None
+                found = Signature(f, normalize_again(tree), closure, form=form, shapes=_shapes(f, arguments, tree))
             elif not needs_dace(f):
                 with step("recording", name_of(f)):
                     found = Signature.record(f, arguments)
