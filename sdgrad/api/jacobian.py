@@ -62,7 +62,7 @@ class HessianFunction(CalledInPrograms):
 
     def __post_init__(self) -> None:
         self.__name__ = f"hessian_{name_of(self.f)}"
-        self.rows = [jacobian(grad(self.f, w), self.wrt, mode="forward") for w in self.wrt]
+        self.rows = [JacobianFunction(grad(self.f, w), self.wrt, "forward") for w in self.wrt]
 
     def identity(self) -> Hashable:
         return ("hessian", identity(self.f), key(self.wrt))

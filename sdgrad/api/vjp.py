@@ -65,13 +65,10 @@ def _flat(cotangents: Sequence[Any], count: int, form: Form | None = None) -> li
     :param form: the nest of the outputs.
     """
     given = list(cotangents)
-    is_of_one = (
-        len(given) == count == 1
-        and form is not None
-        and not form.is_leaf()
-        and isinstance(given[0], form.type or tuple)
+    is_nest = (
+        form is not None and form.type is not None and len(given) == count == 1 and isinstance(given[0], form.type)
     )
-    if len(given) != count or is_of_one or any(map(holds_places, given)):
+    if len(given) != count or is_nest or any(map(holds_places, given)):
         given = cotangents_of(given)
     if len(given) != count:
         raise ArgumentError(f"expected {count} cotangents, one for each output, found {len(given)}")

@@ -37,6 +37,9 @@ def method_of(kind: type, name: str) -> Any:
 
 
 def is_hashable(function: Any) -> bool:
+    """True of what may be looked up in tables of functions: no object whose hash is that of what a user put in it."""
+    if type(function).__hash__ is not object.__hash__ and is_users(type(function)):
+        return False
     try:
         hash(function)
     except TypeError:

@@ -60,8 +60,8 @@ ROWS = (
     unary("square", "2 * x", kind="same"),
     binary("hypot", "a / y", "b / y", selects=("y != 0", "y != 0"), kink="0 at the origin"),
     # trigonometry
-    unary("sin", "cos(x)"),
-    unary("cos", "-sin(x)"),
+    unary("sin", "cos(x)", aliases=("sdgrad_sin",)),
+    unary("cos", "-sin(x)", aliases=("sdgrad_cos",)),
     unary("tan", "1 + y * y", (-1.2, 1.2)),
     unary("asin", "1 / sqrt(1 - x * x)", UNIT, singular=True, steep=True, aliases=("arcsin",)),
     unary("acos", "-1 / sqrt(1 - x * x)", UNIT, singular=True, steep=True, aliases=("arccos",)),

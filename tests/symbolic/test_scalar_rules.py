@@ -50,7 +50,7 @@ VALUES = {
     "sqrt": mp.sqrt, "cbrt": mp.cbrt, "reciprocal": lambda x: 1 / x, "square": lambda x: x * x, "hypot": mp.hypot,
     "sdgrad_sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
     "sdgrad_sigmoid_slope": lambda x: mp.exp(-x) / (1 + mp.exp(-x)) ** 2,
-    "sin": mp.sin, "cos": mp.cos, "tan": mp.tan, "asin": mp.asin, "acos": mp.acos, "atan": mp.atan, "atan2": mp.atan2,
+    "sin": mp.sin, "cos": mp.cos, "sdgrad_sin": mp.sin, "sdgrad_cos": mp.cos, "tan": mp.tan, "asin": mp.asin, "acos": mp.acos, "atan": mp.atan, "atan2": mp.atan2,
     "sinh": mp.sinh, "cosh": mp.cosh, "tanh": mp.tanh, "asinh": mp.asinh, "acosh": mp.acosh, "atanh": mp.atanh,
     "deg2rad": mp.radians, "rad2deg": mp.degrees, "erf": mp.erf, "erfc": mp.erfc, "lgamma": mp.loggamma,
     "tgamma": mp.gamma, "sdgrad_polygamma": lambda a, b: mp.psi(int(a), b), "abs": abs, "fabs": abs, "sign": mp.sign,
