@@ -115,7 +115,7 @@ def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
     """Integrate, with constants ``k``: the first is that of the first integral."""
     factors = array(p)
     times = static(m)
-    constants = array(np.zeros(times) if k is None else np.atleast_1d(operand(k) if np.ndim(k) == 0 else array(k)))
+    constants = atleast_1d(array(np.zeros(times) if k is None else k))
     if constants.shape[0] not in (1, times):
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
     for j in range(times):

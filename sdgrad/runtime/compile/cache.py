@@ -106,7 +106,8 @@ class Library:
     def _out_of_memory(self) -> MemoryError:
         """Return the error where an array of the program finds no memory."""
         return MemoryError(
-            f"{self.name}: {self.needs}. A gradient keeps what loops overwrite: sdgrad.explain shows where"
+            f"{self.name}: {self.needs}. A gradient keeps what loops overwrite: sdgrad.explain shows where, and with "
+            "memory_limit= it keeps less, and computes some of it again"
         )
 
     def _by_addresses(self, state: ctypes.c_void_p, values: list[Any]) -> int:
