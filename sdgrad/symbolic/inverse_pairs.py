@@ -47,7 +47,8 @@ def whole_partial(expr: ast.expr, known: Mapping[str, ast.expr], kind: Mapping[s
         found = _of_magnitude(exponent, inner, known, kind)
         if found is None and (root := _root(inner, known)) is not None:
             found = _of_power(exponent, *root, kind)
-        return _times(scale, found)
+        if found is not None:
+            return _times(scale, found)
     if inner != operand:
         return None
     call = known[inner]
