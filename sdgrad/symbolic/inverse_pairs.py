@@ -62,7 +62,8 @@ def whole_partial(expr: ast.expr, known: Mapping[str, ast.expr], kind: Mapping[s
     if text is None or kind.get(u.id) != "float":
         return None
     factor = code.rename(code.parse(text), {"u": u})
-    return Partial(u.id, _where_defined(factor, code.name(inner)))
+    whole = Partial(u.id, _where_defined(factor, code.name(inner)))
+    return whole if exponent is None else _times(scale, whole)
 
 
 def _operand(expr: ast.expr, known: Mapping[str, ast.expr]) -> str | None:

@@ -78,6 +78,11 @@ LIMITS = {
     (lambda u: np.sum(np.expm1(np.log1p(u)))): ([-1.0, 1.0], [1.0, 1.0]),
     (lambda u: np.sum(np.cbrt(u) ** 3)): ([0.0, 1.0], [1.0, 1.0]),
     (lambda c: np.sum(np.arccos(c) ** 2)): ([1.0, 0.5], [-2.0, -2 * np.arccos(0.5) / np.sqrt(0.75)]),
+    (lambda c: np.sum(np.arccos(c) * -np.arccos(c))): ([1.0, 0.5], [2.0, 2 * np.arccos(0.5) / np.sqrt(0.75)]),
+    (lambda u: np.sum(np.sqrt(u) * (np.sqrt(u) / -2.0))): ([0.0, 1.0], [-0.5, -0.5]),
+    (lambda u: np.sum((-3.0 * np.sqrt(u)) ** 3)): ([0.0, 1.0], [0.0, -40.5]),
+    (lambda u: np.sum((3.0 * np.sqrt(u)) ** 2.5)): ([0.0, 1.0], [0.0, 1.25 * 3**2.5]),
+    (lambda u: np.sum(np.abs(u) * (-2.0 * np.abs(u)))): ([0.0, -1.5], [0.0, 6.0]),
     (lambda a: np.linalg.norm(a)): ([0.0, 0.0], [0.0, 0.0]),  # a kink, which docs/kinks.md lists
     (lambda a: np.sum(np.array([0.0, 1.0]) * np.sqrt(a))): ([0.0, 4.0], [0.0, 0.25]),  # of no weight at all
 }
