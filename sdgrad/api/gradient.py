@@ -15,7 +15,7 @@ from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.config import DeviceKind, in_memory_of, memory_limit, on_device
 from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
-from sdgrad.machine.limits import Limit, limit_of
+from sdgrad.machine.limits import Limit
 from sdgrad.program.functions import returning
 from sdgrad.program.kinds import kind_of
 from sdgrad.program.naming import own_arguments
@@ -67,7 +67,7 @@ def value_and_grad(
     :raises DifferentiationError: with every reason why ``f`` cannot be differentiated.
     :raises MemoryLimitError: it takes more memory than it may, at the first call with arguments of these sizes.
     """
-    return GradFunction(checked(f), wrt, True, inplace, strong_zero, unused, device, limit_of(memory_limit))
+    return GradFunction(checked(f), wrt, True, inplace, strong_zero, unused, device, Limit.of(memory_limit))
 
 
 def checked(f: Callable) -> Callable:
@@ -153,10 +153,10 @@ def grad(
     if requires is not None:
         if device is not None:
             raise ArgumentError("forward and backward apart run where sdgrad.config.device says")
-        return _halves(f, requires, provides, attach_backward, tapes, strong_zero, limit_of(memory_limit))
+        return _halves(f, requires, provides, attach_backward, tapes, strong_zero, Limit.of(memory_limit))
     if provides is not None or attach_backward or tapes != "least":
         raise ArgumentError("provides, attach_backward and tapes go with requires: the names of arguments")
-    return GradFunction(checked(f), wrt, False, inplace, strong_zero, unused, device, limit_of(memory_limit))
+    return GradFunction(checked(f), wrt, False, inplace, strong_zero, unused, device, Limit.of(memory_limit))
 
 
 def _halves(f, requires, provides, attach_backward, tapes, strong_zero, limit) -> tuple[Forward, Backward] | Attached:

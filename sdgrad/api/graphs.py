@@ -14,7 +14,7 @@ from sdgrad.autodiff.differentiate import Differentiated
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name
 from sdgrad.errors import ArgumentError
-from sdgrad.machine.limits import limit_of
+from sdgrad.machine.limits import Limit
 from sdgrad.pipeline import differentiate, pushed, to_graph, to_limited_graph
 
 Names: TypeAlias = "str | nd.AccessNode | Sequence[str | nd.AccessNode]"
@@ -56,7 +56,7 @@ def add_backward_pass(
     :raises MemoryLimitError: it takes more than that.
     """
     _check(sdfg)
-    request = Request(_names(inputs), _names(outputs), True, strong_zero, unused, memory_limit=limit_of(memory_limit))
+    request = Request(_names(inputs), _names(outputs), True, strong_zero, unused, memory_limit=Limit.of(memory_limit))
     return _extended(sdfg, request, _names(stop), separate_sdfgs)
 
 

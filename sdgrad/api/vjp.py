@@ -10,7 +10,7 @@ import numpy as np
 from sdgrad.api.forward import in_place
 from sdgrad.api.gradient import MemoryLimit
 from sdgrad.errors import ArgumentError
-from sdgrad.machine.limits import limit_of
+from sdgrad.machine.limits import Limit
 from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.table import active, rule
 from sdgrad.record.nests import Form, cotangents_of, holds_places, places_of
@@ -43,7 +43,7 @@ def vjp(
     wanted = tuple(n for n in call.positional(len(args)) if dtype_of(call.arguments[n]).kind in "fc")
     if holds_recorded([args, kwargs]):
         return _recorded(f, args, kwargs, call, wanted)
-    tape = Forward(call.f, wanted, None, "least", strong_zero, limit_of(memory_limit)).run(
+    tape = Forward(call.f, wanted, None, "least", strong_zero, Limit.of(memory_limit)).run(
         {n: saved(v) for n, v in call.arguments.items()}
     )
     outputs = list(tape.outputs)

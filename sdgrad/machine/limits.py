@@ -31,7 +31,7 @@ class Limit:
     def of(given: Any) -> Limit | None:
         """Read a limit as a user writes it; None is no limit.
 
-        :raises ValueError: it is none.
+        :raises ArgumentError: it is none.
         """
         if given is None or isinstance(given, Limit):
             return given
@@ -40,9 +40,9 @@ class Limit:
         try:
             size = int(given.__index__())
         except (AttributeError, TypeError):
-            raise ValueError(f"a memory limit is {EXAMPLES}, not {given!r}") from None
+            raise ArgumentError(f"a memory limit is {EXAMPLES}, not {given!r}") from None
         if size < 0:
-            raise ValueError(f"a memory limit is no negative number: {given}")
+            raise ArgumentError(f"a memory limit is no negative number: {given}")
         return Limit(bytes=size)
 
     def within(self, unlimited: int) -> int | None:
@@ -55,17 +55,6 @@ class Limit:
         return LEAST if self.bytes is None else shown(self.bytes)
 
 
-def limit_of(given: Any) -> Limit | None:
-    """Read a limit that is an argument of a user's call.
-
-    :raises ArgumentError: it is none.
-    """
-    try:
-        return Limit.of(given)
-    except ValueError as error:
-        raise ArgumentError(str(error)) from None
-
-
 def _from_text(text: str) -> Limit:
     if text.strip().lower() == LEAST:
         return Limit()
@@ -73,7 +62,7 @@ def _from_text(text: str) -> Limit:
         return Limit(share=float(found[1]) / 100)
     found = SIZE.fullmatch(text)
     if found is None or found[2].lower() not in UNITS:
-        raise ValueError(f"a memory limit is {EXAMPLES}, not {text!r}")
+        raise ArgumentError(f"a memory limit is {EXAMPLES}, not {text!r}")
     return Limit(bytes=int(float(found[1]) * UNITS[found[2].lower()]))
 
 

@@ -12,7 +12,7 @@ Numbers of different types have arenas of their own: to C++ they never lie in th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import dace
@@ -75,7 +75,7 @@ def size_in_arena(container: Container) -> int:
     return -(-size // ALIGNED) * ALIGNED
 
 
-def in_arenas(program: Program, found: list[Placement]) -> Program:
+def in_arenas(program: Program, found: Sequence[Placement]) -> Program:
     """Make arrays views of the arena of their type."""
     names, containers = all_names(program), dict(program.containers)
     for placement in found:

@@ -74,14 +74,17 @@ class MemoryPlan:
     :param apart: the program with arrays of their own.
     """
 
-    program: Program
+    apart: Program
     placements: tuple[Placement, ...] = field(repr=False)
-    ranges: LiveRanges = field(repr=False)
     bytes: int
     seconds: float
     units: Mapping[str, int]
     segments: int = 0
-    apart: Program | None = field(default=None, repr=False)
+
+    @cached_property
+    def program(self) -> Program:
+        """Return the program with its arrays in their places."""
+        return in_arenas(self.apart, self.placements)
 
 
 def as_given(program: Program) -> MemoryPlan:
@@ -154,7 +157,7 @@ class Planner:
     def deeper(self) -> Planner | None:
         """Return the planner that cuts the program again, at the peak that is left."""
         best = self.smallest_here
-        if self.rounds <= 1 or best.apart is None or not best.segments:
+        if self.rounds <= 1 or not best.segments:
             return None
         return Planner(best.apart, best.seconds, self.rounds - 1)
 
@@ -292,8 +295,8 @@ def placed(program: Program, regions: Sequence[Region], chosen: Sequence[Option]
             units[region.room.numbers] = option.units
     again = [o.segment for o in chosen if o.segment is not None]
     own = with_segments(own, again) if again else own
-    ranges = LiveRanges.of(own)
-    places = placements(own, ranges)
-    total = Footprint.of(own).always + sum(p.bytes for p in places) + tables
+    whole = Footprint.of(own)
+    places = placements(own, whole.ranges)
+    total = whole.always + sum(p.bytes for p in places) + tables
     time = sum(o.seconds for o in chosen)
-    return MemoryPlan(in_arenas(own, places), tuple(places), ranges, total, time, units, len(again), own)
+    return MemoryPlan(own, tuple(places), total, time, units, len(again))

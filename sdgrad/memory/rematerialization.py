@@ -192,8 +192,6 @@ def _segment(
     """Return the slice of some nodes that makes what is dropped; None if it cannot run again."""
     if cheap is not None:
         dropped = frozenset(n for n in dropped if all(_is_cheap(flow, k, cheap) for k in flow.writers[n]))
-    blocked = {n for n in dropped if not _makes(flow, first, end, n)}
-    dropped -= blocked
     if not dropped:
         return None
     nodes, needed = _slice(flow, first, end, dropped, cheap)
@@ -209,11 +207,6 @@ def _segment(
     if any(n not in flow.size and n not in flow.program.arguments for n in copied):
         return None
     return Segment(first, nodes, at, dropped, tuple(sorted(copied)), frozenset(starts - copied))
-
-
-def _makes(flow: Flow, first: int, end: int, name: str) -> bool:
-    """True if all writes to a container are in a segment."""
-    return all(first <= k < end for k in flow.writers[name])
 
 
 def _is_cheap(flow: Flow, k: int, cheap: float) -> bool:

@@ -56,7 +56,6 @@ class Timeline:
     @staticmethod
     def of(plan: MemoryPlan) -> Timeline:
         """Look at a plan."""
-        assert plan.apart is not None
         whole = Footprint.of(plan.apart)
         sources: dict[str, Source] = {}
         for name, source in _sources(plan.apart):

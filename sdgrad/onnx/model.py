@@ -12,7 +12,7 @@ import onnx
 
 from sdgrad.api.gradient import value_and_grad
 from sdgrad.errors import ArgumentError, DifferentiationError, NameNotFound, Problem, UnsupportedOperator
-from sdgrad.machine.limits import Limit, limit_of
+from sdgrad.machine.limits import Limit
 from sdgrad.onnx.function import ModelFunction, alike
 from sdgrad.onnx.importing import Imported, Importer, identifier
 from sdgrad.onnx.losses import WithLoss
@@ -216,4 +216,4 @@ def load(
     :raises InvalidModel: it is corrupt, incomplete, or of a version that is not known.
     """
     reading = read(model)
-    return Model(reading, name or reading.graph.name or "model", limit_of(memory_limit))
+    return Model(reading, name or reading.graph.name or "model", Limit.of(memory_limit))

@@ -17,7 +17,7 @@ from torch import nn
 
 from sdgrad.config import in_memory_of, on_device
 from sdgrad.errors import ArgumentError, CaptureError
-from sdgrad.machine.limits import Limit, limit_of
+from sdgrad.machine.limits import Limit
 from sdgrad.runtime.compile.progress import working
 from sdgrad.torch.call import Call
 from sdgrad.torch.capture import Captured, capture, refuse
@@ -272,7 +272,7 @@ class Module(nn.Module):
             raise ArgumentError(f"expected a torch.nn.Module, got {type(module).__name__}")
         super().__init__()
         self.model = module
-        options = Options(backward, fallback, verify, dynamic_shapes, cuda, limit_of(memory_limit))
+        options = Options(backward, fallback, verify, dynamic_shapes, cuda, Limit.of(memory_limit))
         self.__dict__[STATE] = Dispatcher(_call, options)
         self.register_state_dict_post_hook(_as_of_the_model)
         self.register_load_state_dict_pre_hook(_for_the_model)
@@ -335,7 +335,7 @@ def module(
 
     The class stays what it is: instances can be pickled, copied and derived from. ``instance.model`` is the instance.
     """
-    options = Options(backward, fallback, verify, dynamic_shapes, cuda, limit_of(memory_limit))
+    options = Options(backward, fallback, verify, dynamic_shapes, cuda, Limit.of(memory_limit))
 
     return (lambda c: _wrapped(c, options)) if cls is None else _wrapped(cls, options)
 
