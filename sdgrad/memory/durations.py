@@ -24,14 +24,14 @@ def seconds(block: Block, program: Program, around: Middle | None = None) -> flo
 
 
 def _of_node(node: Node, program: Program, around: Middle) -> float:
-    machine = config.machine
+    start, bandwidth = config.machine.seconds_per_call, config.machine.bytes_per_second
     if isinstance(node, Leaf):
         count = counted(node.params, around)[0]
-        arithmetic = count * instructions((_single(node),)) / machine.instructions_per_second
+        arithmetic = count * instructions((_single(node),)) / config.machine.instructions_per_second
         width = sum(program.containers[x.container].dtype.bytes for x in node.accesses)
-        return machine.seconds_per_call + max(arithmetic, count * width / machine.bytes_per_second)
+        return start + max(arithmetic, count * width / bandwidth)
     if isinstance(node, NodeCall):
-        return machine.seconds_per_call + _of_call(node, program)
+        return start + _of_call(node, program)
     count, inner = entered(node, around)
     return count * sum(seconds(block, program, inner) for block in children(node))
 
