@@ -10,7 +10,7 @@ def every_loop(monkeypatch) -> None:
     def worthwhile(program, plan, least):
         for k, node in enumerate(program.body):
             inside = any(where[:1] == (k,) for where, _ in plan.kept_at())
-            if isinstance(node, checkpoints.Loop) and checkpoints.countable(node) is not None and inside:
+            if isinstance(node, checkpoints.Loop) and checkpoints.variable(node) is not None and inside:
                 yield (k,)
 
     monkeypatch.setattr(checkpoints, "worthwhile", worthwhile)
@@ -20,7 +20,10 @@ def every_loop(monkeypatch) -> None:
 def in_room_for(places: int, monkeypatch) -> None:
     """Each loop has the bytes of so many states and tapes; at least those of one."""
 
-    def room(count, state, tape, cheap):
-        return Room.of(count, state, -(-tape // count), places * (state + tape // count))
+    of = Room.of
 
-    monkeypatch.setattr(checkpoints, "room_of", room)
+    def room(count, state, tape, most):
+        return of(count, state, tape, places * (state + tape))
+
+    monkeypatch.setattr(checkpoints.Room, "of", room)
+    monkeypatch.setattr(checkpoints, "open_room", lambda *args: Room.of_open(max(1, places), max(1, places // 2)))

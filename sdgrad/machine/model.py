@@ -72,6 +72,12 @@ class Machine:
     tape_share: float = 0.6
     """Share of the free memory that the tape of a loop may take: longer ones get checkpoints, whatever they cost."""
 
+    open_loop_states: int = 64
+    """States that a loop with checkpoints keeps that does not know its trips, if there is memory for them."""
+
+    open_loop_bytes: int = 256 << 20
+    """Bytes of states up to which such a loop keeps more: with more places it runs fewer trips again."""
+
     checkpoint_level_share: float = 1 / 2
     """Share of the memory that one more level of checkpoints may leave; for less the loop is not rerun again."""
 

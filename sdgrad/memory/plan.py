@@ -26,8 +26,10 @@ from sdgrad.memory.durations import seconds
 from sdgrad.memory.footprint import Footprint
 from sdgrad.memory.rematerialization import Flow, Segment, changes_by, seconds_of, segments, with_segments
 from sdgrad.optimize.dataflow.checkpoint_memory import LoopRoom, rooms
-from sdgrad.program.tree import Loop, NodeCall, Program, walk
-from sdgrad.tape.schedule_counts import runs, table_bytes
+from sdgrad.optimize.dataflow.online_memory import OnlineRoom
+from sdgrad.program.tree import Program
+
+Room = LoopRoom | OnlineRoom
 
 GROWTH = 1.1
 """Factor from one room that is tried to the next one."""
@@ -60,7 +62,7 @@ class Region:
     """A loop with checkpoints, or a segment, and its options."""
 
     options: tuple[Option, ...]
-    room: LoopRoom | None = None
+    room: Room | None = None
 
 
 @dataclass(frozen=True)
@@ -252,11 +254,11 @@ class Base:
         return kinds, live
 
 
-def _region(room: LoopRoom, ranges: LiveRanges, program: Program) -> Region:
+def _region(room: Room, ranges: LiveRanges, program: Program) -> Region:
     """Return a loop with checkpoints with rooms of growing sizes, from the least to that for all tapes."""
     spans = [ranges.spans[c.name] for c in (*room.states, *room.tapes) if c.name in ranges.spans]
     span = min(s[0] for s in spans), max(s[1] for s in spans)
-    trip = seconds_of_trip(room, program)
+    trip = seconds(room.trip(program), program)
     sizes, units = [room.least], float(room.least)
     while sizes[-1] < room.most:
         units = min(float(room.most), units * GROWTH)
@@ -264,25 +266,9 @@ def _region(room: LoopRoom, ranges: LiveRanges, program: Program) -> Region:
     return Region(tuple(_room_of(room, u, span, trip) for u in dict.fromkeys(sizes)), room)
 
 
-def _room_of(room: LoopRoom, units: int, span: Span, trip: float) -> Option:
+def _room_of(room: Room, units: int, span: Span, trip: float) -> Option:
     """Return a room of some units as an option, given the time of a trip."""
-    again = 0.0 if room.fixed else runs(room.trips, room.units.state, room.units.tape, units) - room.trips
-    return Option(trip * again, ((span, room.bytes(units) + table_of(room, units)),), units=units)
-
-
-def table_of(room: LoopRoom, units: int) -> int:
-    """Return the bytes of the table of a loop's schedule."""
-    return table_bytes(room.trips, room.units.state, room.units.tape, units)
-
-
-def seconds_of_trip(room: LoopRoom, program: Program) -> float:
-    """Estimate the time of one trip forwards: the first loop of the first part of the schedule."""
-    for node in program.body:
-        inside = [n for n in walk((node,)) if isinstance(n, NodeCall) and "_was" in n.inputs]
-        if isinstance(node, Loop) and any(n.inputs["_was"].container == room.numbers for n in inside):
-            trip = next(n for n in node.body if isinstance(n, Loop))
-            return seconds(trip.body, program)
-    return 0.0
+    return Option(trip * room.again(units), ((span, room.bytes(units) + room.table(units)),), units=units)
 
 
 def placed(program: Program, regions: Sequence[Region], chosen: Sequence[Option]) -> MemoryPlan:
@@ -290,7 +276,7 @@ def placed(program: Program, regions: Sequence[Region], chosen: Sequence[Option]
     own, units, tables = program, {}, 0
     for region, option in zip(regions, chosen, strict=True):
         if region.room is not None and option.units is not None:
-            tables += table_of(region.room, option.units)
+            tables += region.room.table(option.units)
             own = region.room.placed(own, option.units)
             units[region.room.numbers] = option.units
     again = [o.segment for o in chosen if o.segment is not None]

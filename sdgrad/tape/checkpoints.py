@@ -1,9 +1,9 @@
 """Choose loops with checkpoints: they keep some states, and run again from these with a tape of a few trips at a time.
 
 A loop of ``T`` trips holds states and tapes in less room than ``T`` tapes need, and runs some of its trips again
-(:mod:`sdgrad.tape.scheduled_loops`). A loop qualifies at the top level of the program, with a constant trip count, if
-its tape is long and its trips are cheap, or if there is no memory for its tape. It declines if a trip cannot start from
-the contents of containers, or calls Python.
+(:mod:`sdgrad.tape.scheduled_loops`). A loop qualifies at the top level of the program: with a constant trip count, if
+its tape is long and its trips are cheap, or if there is no memory for its tape; with any other, if it would have to run
+ahead to count its trips. It declines if a trip cannot start from the contents of containers, or calls Python.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import dace
 import sympy
 from dace import data as dt
 
+from sdgrad.analysis.access_relations import loop_param, value_expr
 from sdgrad.analysis.cost_model import instructions
 from sdgrad.analysis.enclosing import dims_of
 from sdgrad.analysis.loop_private import region_locals
@@ -40,10 +41,16 @@ from sdgrad.program.tree import (
     writes,
 )
 from sdgrad.runtime.compile.python_call import CallsPython
-from sdgrad.runtime.libraries.checkpoint_schedule import BACKWARDS, FORWARDS, count_of_numbers
+from sdgrad.runtime.libraries.checkpoint_schedule import (
+    BACKWARDS,
+    FORWARDS,
+    count_of_numbers,
+    count_of_online_numbers,
+)
 from sdgrad.tape.cost_model import bytes_in, bytes_of, guess
 from sdgrad.tape.plan import Checkpoint, TapePlan
 from sdgrad.tape.room import Room
+from sdgrad.tape.trip_counting import deciding
 
 
 def worthwhile(program: Program, plan: TapePlan, least: bool) -> Iterator[Path]:
@@ -54,12 +61,44 @@ def worthwhile(program: Program, plan: TapePlan, least: bool) -> Iterator[Path]:
     :param least: yield every loop that has a tape.
     """
     for k, node in enumerate(program.body):
-        if not isinstance(node, Loop) or countable(node, least) is None or (k,) in plan.checkpoints:
+        if not isinstance(node, Loop) or variable(node, least) is None or (k,) in plan.checkpoints:
             continue
         kept = bytes_in((k,), plan)
-        is_long = kept >= config.machine.checkpointed_bytes
-        if (least and kept) or (is_long and (is_cheap(node, kept) or kept > most_bytes())):
+        if pays_to_run_again(node, (k,), kept, program, plan) or (least and kept):
             yield (k,)
+
+
+def pays_to_run_again(loop: Loop, path: Path, kept: int, program: Program, plan: TapePlan) -> bool:
+    """True if it takes less time to run a loop again than to keep its tape, or there is no memory for that.
+
+    :param kept: bytes of the tape.
+    """
+    if kept and path in plan.counters and counts_by_running(loop, path, program):
+        return True
+    return kept >= config.machine.checkpointed_bytes and (is_cheap(loop, kept) or kept > most_bytes())
+
+
+def variable(loop: Loop, least: bool = False) -> Param | None:
+    """Return the variable of a loop that can have checkpoints; None for other loops."""
+    return countable(loop, least) or uncountable(loop)
+
+
+def uncountable(loop: Loop) -> Param | None:
+    """Return the variable of a loop that may end at any trip, with as many trips as there may be; else None."""
+    start, stop, step = (value_expr(v) for v in (loop.start, loop.stop, loop.step))
+    if start is None or not start.is_number or step not in (1, -1):
+        return None
+    if loop.also is None and (stop is None or stop.is_number):
+        return None
+    most = config.machine.open_loop_trips
+    if stop is not None and stop.is_number:
+        most = min(most, int((stop - start) * step) + 1)
+    return Param(loop.symbol, start, start + step * (most - 1), step) if most >= 2 else None
+
+
+def counts_by_running(loop: Loop, path: Path, program: Program) -> bool:
+    """True if what decides how many trips a loop has takes as long as most of the loop."""
+    return 2 * instructions((deciding(loop, path, {path: ""}, program),)) > instructions((loop,))
 
 
 def is_cheap(loop: Loop, kept: int) -> bool:
@@ -94,20 +133,23 @@ def checkpoint(
     """
     loop = memory.nodes[path]
     assert isinstance(loop, Loop)
-    trips = countable(loop, least)
+    trips = variable(loop, least)
     found = [program.containers[n] for n in sorted(carried(program, memory, path, plan.undone))]
     state = [c for c in found if c.name in memory.changed[path]]
     plain = all(type(c.desc) in (dt.Array, dt.Scalar) for c in found)
     plain = plain and not any(isinstance(n, NodeCall) and isinstance(n.node, CallsPython) for n in walk(loop.body))
     if trips is None or not plain or carried_symbols(loop, program):  # a symbol is no container to save
         return None
-    kept = bytes_in(path, plan)
     size = max(1, sum(guess(c) for c in state))
-    if least:
-        room = Room.of(int(trips.count), size, -(-kept // int(trips.count)), 0)
+    is_open = countable(loop, least) is None
+    if is_open:
+        room = Room.of_open(1, 1) if least else open_room(int(trips.count), size, tape_of_trip(loop, path, plan))
+        count = count_of_online_numbers(room.states)
     else:
-        room = room_of(int(trips.count), size, kept, is_cheap(loop, kept))
-    count = count_of_numbers(int(trips.count), room.state_units, room.units)
+        kept = bytes_in(path, plan)
+        most = 0 if least else most_of_room(size, kept, is_cheap(loop, kept))
+        room = Room.of(int(trips.count), size, -(-kept // int(trips.count)), most)
+        count = count_of_numbers(int(trips.count), room.state_units, room.units)
     return Checkpoint(
         trips,
         room,
@@ -117,19 +159,38 @@ def checkpoint(
         symbols={part: names.fresh(f"{part}_{loop.symbol}") for part in ("restore", *FORWARDS, *BACKWARDS)},
         base=names.fresh(f"base_{loop.symbol}"),
         unit=names.fresh(f"unit_{loop.symbol}"),
+        is_open=is_open,
     )
 
 
-def room_of(count: int, state: int, tape: int, cheap: bool) -> Room:
-    """Return the room for states and tapes: as little as pays, or as much as there is memory for.
+def most_of_room(state: int, tape: int, cheap: bool) -> int:
+    """Return the bytes of states and tapes: as little as pays, or as much as there is memory for.
 
-    :param count: trips of the loop.
     :param state: bytes of the state that a trip starts from.
     :param tape: bytes of the tapes of all trips.
     :param cheap: it takes less time to run trips again than to keep their tapes.
     """
-    most = min(most_bytes(), bytes_of_levels(state, tape)) if cheap else most_bytes()
-    return Room.of(count, state, -(-tape // count), most)
+    return min(most_bytes(), bytes_of_levels(state, tape)) if cheap else most_bytes()
+
+
+def open_room(trips: int, state: int, tape: int) -> Room:
+    """Return the room of a loop that does not know its trips: tapes that stay in a cache, and many states.
+
+    :param trips: as many as there may be.
+    :param state: bytes of the state that a trip starts from.
+    :param tape: bytes of the tape of a trip.
+    """
+    block = min(trips, max(-(-state // tape), config.machine.checkpointed_bytes // tape))
+    places = min(-(-trips // block), max(config.machine.open_loop_states, config.machine.open_loop_bytes // state))
+    return Room.of_open(max(1, min(places, (most_bytes() - block * tape) // state)), block)
+
+
+def tape_of_trip(loop: Loop, path: Path, plan: TapePlan) -> int:
+    """Estimate the bytes of the tape of one trip of a loop that may end at any, from those of all of its trips."""
+    known, trips = loop_param(loop), config.machine.unknown_size
+    if known is not None and known.count.is_number and path not in plan.counters:
+        trips = int(known.count)
+    return max(1, bytes_in(path, plan) // trips)
 
 
 def bytes_of_levels(state: int, tape: int) -> int:
@@ -163,7 +224,12 @@ def is_known(plan: TapePlan, path: Path) -> bool:
 
 
 def pays(after: TapePlan, before: TapePlan, path: Path, program: Program, least: bool) -> bool:
-    """True if checkpoints of one more loop save at least half of that loop's tape; for the ``least``, anything."""
+    """True if checkpoints of one more loop save at least half of that loop's tape; for the ``least``, anything.
+
+    What they save in a loop that does not know its trips is not known either.
+    """
+    if after.checkpoints[path].is_open:
+        return True
     saved = bytes_of(before, program) - bytes_of(after, program)
     return saved > 0 if least else 2 * saved >= bytes_in(path, before)
 

@@ -104,7 +104,8 @@ class _Nest:
 
     def enter_places(self, checkpoint: Checkpoint) -> None:
         """Add the dimension of the places that trips of a checkpointed loop have, and that of units between these."""
-        self.known.append(checkpoint.trips)
+        if not checkpoint.is_open:
+            self.known.append(checkpoint.trips)
         self.dimensions += [
             (sympy.Integer(checkpoint.room.tapes), checkpoint.place),
             (sympy.Integer(1), sym(checkpoint.unit)),

@@ -131,7 +131,7 @@ class Checkpoint:
     (:mod:`sdgrad.optimize.dataflow.checkpoint_memory`).
     """
 
-    trips: Param  # the loop's variable
+    trips: Param  # the loop's variable; of an open loop up to as many trips as there may be
     room: Room
     saved: tuple[tuple[Container, Container], ...]  # containers of the state, and where each is saved
     fixed: tuple[tuple[Container, Container], ...]  # operands of all trips that nodes after the loop overwrite
@@ -139,6 +139,7 @@ class Checkpoint:
     symbols: Mapping[str, str]  # names of the numbers that say what runs next
     base: str  # what is added to the number of a trip for the place of its tape
     unit: str  # units of the room between that place and the tape
+    is_open: bool = False  # nobody knows how many trips there are before the last one has run
 
     @property
     def kept(self) -> tuple[tuple[Container, Container], ...]:
@@ -156,7 +157,8 @@ class Checkpoint:
 
     def __str__(self) -> str:
         state = ", ".join(dict.fromkeys(c.name for c, _ in self.kept))
-        room = f"room for {self.room.states} states and {self.room.tapes} tapes of {self.trips.count} trips"
+        trips = "any number of" if self.is_open else self.trips.count
+        room = f"room for {self.room.states} states and {self.room.tapes} tapes of {trips} trips"
         return f"checkpoints of {state} along {self.trips.name}: {room}"
 
 

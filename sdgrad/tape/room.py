@@ -70,3 +70,8 @@ class Room:
         units = min(trips * q, int(most / (state / p + tape / q)))
         units = max(p + q, units)
         return Room(units // p, units // q, p, q, units)
+
+    @staticmethod
+    def of_open(states: int, tapes: int) -> Room:
+        """Return the room of a loop that does not know its trips: its states and tapes never share memory."""
+        return Room(states, tapes, 1, 1, states + tapes)

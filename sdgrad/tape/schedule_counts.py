@@ -14,6 +14,7 @@ least ``t`` that reverses them: up to a twelfth less than the schedule's own cou
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -71,3 +72,22 @@ def runs(trips: int, state: int, tape: int, room: int) -> float:
         return np.inf
     most = _reversible(trips, state, tape, room)
     return float(len(most) * trips - most[:-1].sum())
+
+
+def online_runs(trips: int, places: int, block: int) -> float:
+    """Estimate how many trips run forwards in a loop that ends when it does, those with a tape among them.
+
+    Blocks of trips are passed about as often as with Revolve, and taped once. The estimate is up to a fifth too low: a
+    schedule that does not know the number of trips has one state less (Wang, Moin & Iaccarino 2009).
+
+    :param places: for states.
+    :param block: trips with a tape at a time.
+    """
+    blocks = -(-trips // block)
+    if places == 1:
+        return trips + block * blocks * (blocks + 1) / 2
+    again, most = 1, places + 1
+    while most < blocks:
+        again += 1
+        most = most * (places + again) // again
+    return float(trips + block * max(blocks, again * blocks - math.comb(places + again, again - 1)))

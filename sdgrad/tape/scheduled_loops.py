@@ -12,6 +12,9 @@ a place back, keep the state in one, run trips, run trips with a tape, run these
 
 The way forwards is such a loop without the last line. Of all ways to run the trips within the room, the schedule takes
 one that runs the fewest of them (Griewank & Walther 2000; Maddison 2024).
+
+A loop that does not know its trips runs forwards as it is, without a tape, and asks the schedule before each trip
+whether the state is kept (``sdgrad_online_schedule.h``; Wang, Moin & Iaccarino 2009).
 """
 
 from __future__ import annotations
@@ -58,10 +61,24 @@ def forward(loop: Loop, found: Checkpoint, again: Block, tapes: Sequence[Contain
     states = {f"{STATE}{k}": _whole(kept) for k, (_, kept) in enumerate(found.saved)}
     kept = {**states, **{f"{TAPE}{k}": _whole(tape) for k, tape in enumerate(tapes)}}
     room, apart = found.room, 1
-    given = (int(found.trips.count), room.state_units, room.tape_units, room.units, apart)
-    node = CheckpointSchedule("start", given, [*kept])
+    run: list[Node]
+    if found.is_open:
+        node = CheckpointSchedule("start_online", (room.states, room.tapes), [*kept])
+        run = [_until_the_end(loop, found, names), _call("end", found, loop.source)]
+    else:
+        given = (int(found.trips.count), room.state_units, room.tape_units, room.units, apart)
+        node = CheckpointSchedule("start", given, [*kept])
+        run = [_parts(loop, found, "forwards", (again,), names)]
     start = NodeCall(node, {}, {"_numbers": _whole(found.numbers), **kept}, loop.source)
-    return [*once, start, _parts(loop, found, "forwards", (again,), names)]
+    return [*once, start, *run]
+
+
+def _until_the_end(loop: Loop, found: Checkpoint, names: Names) -> Loop:
+    """Return a loop that does not know its trips, and keeps the states that the schedule asks for."""
+    save = found.symbols["save"]
+    place = SymbolAssign(save, _number(found, "save", names), dace.int64)
+    keep = tuple(_copy(kept, state, sym(save), names) for state, kept in found.saved)
+    return replace(loop, body=(_call("trip", found, loop.source), place, _if_any(save, keep), *loop.body))
 
 
 def backward(loop: Loop, found: Checkpoint, again: Block, reverse: Block, names: Names) -> list[Node]:
@@ -71,7 +88,7 @@ def backward(loop: Loop, found: Checkpoint, again: Block, reverse: Block, names:
     :param reverse: the adjoint of the loop's body.
     """
     once = [_copy(state, kept, None, names) for state, kept in found.fixed]
-    return [*once, _parts(loop, found, "backwards", (again, reverse), names)]
+    return [*once, _parts(loop, found, "backwards_online" if found.is_open else "backwards", (again, reverse), names)]
 
 
 def _parts(loop: Loop, found: Checkpoint, kind: str, bodies: Sequence[Block], names: Names) -> Loop:
@@ -83,7 +100,7 @@ def _parts(loop: Loop, found: Checkpoint, kind: str, bodies: Sequence[Block], na
     body: list[Node] = [_call(kind, found, loop.source)]
     for part in FORWARDS if kind == "forwards" else found.symbols:
         body.append(SymbolAssign(found.symbols[part], _number(found, part, names), dace.int64))
-    if kind == "backwards":
+    if kind != "forwards":
         back = tuple(_copy(state, kept, number["restore"], names) for state, kept in found.saved)
         body.append(_if_any(found.symbols["restore"], back))
     keep = tuple(_copy(kept, state, number["save"], names) for state, kept in found.saved)
@@ -91,7 +108,7 @@ def _parts(loop: Loop, found: Checkpoint, kind: str, bodies: Sequence[Block], na
     body.append(_trips(loop, found, number["first"], number["taped"] - 1, loop.body))
     body += _tape_of(found, number["into"] - number["taped"], number["into_unit"])
     body.append(_trips(loop, found, number["taped"], number["last"] - 1, bodies[0]))
-    if kind == "backwards":
+    if kind != "forwards":
         body += _tape_of(found, number["out_of"] - number["until"], number["out_of_unit"])
         body.append(_trips(loop, found, number["back"] - 1, number["until"], bodies[1], -1))
     flag = _number(found, "ahead" if kind == "forwards" else "left", names)

@@ -54,9 +54,7 @@ def count_trips(
 ) -> tuple[list[Node], dict[str, Container]]:
     """Return nodes that give the ``total`` of each counter its value, and the containers they work on."""
     totals = {p: Container(names.fresh(c.total), dt.Scalar(dace.int64, transient=True)) for p, c in counters.items()}
-    needed, symbols = decisive(node, path, counters.keys(), program)
-    control = _slice(node, path, Criterion(needed, symbols, {p: c.name for p, c in totals.items()}), program)
-    assert control is not None
+    control = deciding(node, path, {p: c.name for p, c in totals.items()}, program)
     written = sorted({program.root(w) for w in writes(control)} - {c.name for c in totals.values()})
     copies = _copies(written, program, names)
     mapping = {n: c.name for n, c in copies.items()}
@@ -79,6 +77,14 @@ def _copies(written: Sequence[str], program: Program, names: Names) -> dict[str,
         base = copies[view.view_of or ""].name
         copies[view.name] = replace(copies[view.name], view_of=base)
     return copies
+
+
+def deciding(node: Node, path: Path, counted: Mapping[Path, str], program: Program) -> Node:
+    """Return the part of a node that decides how often some loops run, and counts that in containers."""
+    needed, symbols = decisive(node, path, counted.keys(), program)
+    control = _slice(node, path, Criterion(needed, symbols, counted), program)
+    assert control is not None
+    return control
 
 
 def decisive(node: Node, path: Path, counted: Set[Path], program: Program) -> tuple[set[str], set[str]]:

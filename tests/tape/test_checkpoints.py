@@ -194,9 +194,9 @@ def left_early(x, w):
 
 CUT = (
     *(recurrence, growing, downwards, branches, nested, overwritten_later, arguments_changed, integers),
-    *(two_loops, products, extremes, rolling_integer, read_before, put_back),
+    *(two_loops, products, extremes, rolling_integer, read_before, put_back, until, left_early),
 )
-WHOLE = (by_threes, in_two_places, until, left_early)
+WHOLE = (by_threes, in_two_places)
 
 
 @pytest.fixture(params=[0, 5], ids=["least", "five"])

@@ -20,17 +20,14 @@ import dace
 import sympy
 from dace import data as dt
 
+from sdgrad.optimize.dataflow.checkpoint_places import bytes_of_place, is_own, kept_by, with_places, with_start
+from sdgrad.optimize.dataflow.online_memory import OnlineRoom
 from sdgrad.program.descriptors import dense
 from sdgrad.program.names import Names
-from sdgrad.program.tree import Block, Container, Node, NodeCall, Program, rewritten, walk, whole_region
-from sdgrad.runtime.libraries.checkpoint_schedule import (
-    SEVERAL_TYPES,
-    STATE,
-    TAPE,
-    CheckpointSchedule,
-    count_of_numbers,
-)
+from sdgrad.program.tree import Block, Container, Loop, NodeCall, Program, walk
+from sdgrad.runtime.libraries.checkpoint_schedule import SEVERAL_TYPES, CheckpointSchedule, count_of_numbers
 from sdgrad.tape.room import Units, rounded, units_for
+from sdgrad.tape.schedule_counts import runs, table_bytes
 
 ALIGNED = 64  # bytes
 BYTES = {dace.uint8, dace.int8}  # may lie over numbers of any type (C++20, 7.2.1)
@@ -43,10 +40,11 @@ def share_room(program: Program) -> Program:
     return program
 
 
-def rooms(program: Program) -> list[LoopRoom]:
+def rooms(program: Program) -> list[LoopRoom | OnlineRoom]:
     """Return the rooms of all loops with checkpoints whose states and tapes still have arrays of their own."""
     calls = (n for n in walk(program.body) if isinstance(n, NodeCall) and isinstance(n.node, CheckpointSchedule))
-    return [LoopRoom.of(n, program) for n in calls if n.node.is_start and len(n.outputs) > 1]
+    starts = [n for n in calls if n.node.is_start and len(n.outputs) > 1]
+    return [(OnlineRoom if n.node.kind == "start_online" else LoopRoom).of(n, program) for n in starts]
 
 
 @dataclass(frozen=True)
@@ -77,11 +75,10 @@ class LoopRoom:
     def of(start: NodeCall, program: Program) -> LoopRoom:
         """Find what a loop keeps, from the start of its schedule."""
         trips, state_units, tape_units, given = start.node.given[:4]
-        kept = {c: program.containers[r.container] for c, r in start.outputs.items()}
-        states, tapes = (tuple(c for n, c in kept.items() if n.startswith(kind)) for kind in (STATE, TAPE))
+        states, tapes = kept_by(start, program)
         apart = Units(0, state_units, tape_units)
-        own = LoopRoom(start, kept["_numbers"].name, trips, states, tapes, apart, given)
-        if not states or not tapes or not all(_is_own(c, program) for c in (*states, *tapes)):
+        own = LoopRoom(start, start.outputs["_numbers"].container, trips, states, tapes, apart, given)
+        if not states or not tapes or not all(is_own(c, program) for c in (*states, *tapes)):
             return own
         return own._shared() or replace(own, fixed=False)
 
@@ -113,6 +110,22 @@ class LoopRoom:
         pairs = zip((self.states, self.tapes), self._places(given), strict=True)
         return sum(places * sum(map(bytes_of_place, found)) for found, places in pairs)
 
+    def again(self, given: int) -> float:
+        """Estimate how many trips run again."""
+        return 0.0 if self.fixed else runs(self.trips, self.units.state, self.units.tape, given) - self.trips
+
+    def table(self, given: int) -> int:
+        """Return the bytes of the table by which the schedule decides."""
+        return table_bytes(self.trips, self.units.state, self.units.tape, given)
+
+    def trip(self, program: Program) -> Block:
+        """Return what runs in one trip forwards: the first loop of the first part of the schedule."""
+        for node in program.body:
+            inside = [n for n in walk((node,)) if isinstance(n, NodeCall) and "_was" in n.inputs]
+            if isinstance(node, Loop) and any(n.inputs["_was"].container == self.numbers for n in inside):
+                return next(n for n in node.body if isinstance(n, Loop)).body
+        return ()
+
     def _places(self, given: int) -> tuple[int, int]:
         """Return for how many states and tapes there are places apart."""
         return given // self.units.state if self.units.state else self.trips, given // self.units.tape
@@ -125,14 +138,14 @@ class LoopRoom:
         units, room = self.units, self.given if given is None else given
         numbers = program.containers[self.numbers]
         if self.apart and room == self.given:
-            return _with_start(program, self.start, CheckpointSchedule("start", self.start.node.given), numbers)
+            return with_start(program, self.start, CheckpointSchedule("start", self.start.node.given), numbers)
         made = self._resized(room) if self.apart else self._in_one(Names(program.containers).fresh("room"), room)
         begins = CheckpointSchedule("start", [self.trips, units.state, units.tape, room, int(self.apart)])
         if not self.apart and len({c.dtype for c in (*self.states, *self.tapes)} - BYTES) > 1:
             begins.implementation = SEVERAL_TYPES
-        count = sympy.Integer(count_of_numbers(self.trips, units.state, room))
-        numbers = replace(numbers, desc=dense(dace.int64, [count], transient=True))
-        return _with_start(replace(program, containers={**program.containers, **made}), self.start, begins, numbers)
+        count = count_of_numbers(self.trips, units.state, room)
+        program = replace(program, containers={**program.containers, **made})
+        return with_start(program, self.start, begins, numbers, count)
 
     def _in_one(self, name: str, room: int) -> dict[str, Container]:
         """Return the array of the room, and states and tapes as views of it."""
@@ -144,28 +157,12 @@ class LoopRoom:
 
     def _resized(self, room: int) -> dict[str, Container]:
         """Return states and tapes with other numbers of places."""
-        pairs = zip((self.states, self.tapes), self._places(room), strict=True)
-        sizes = {c.name: (c, sympy.Integer(places)) for found, places in pairs for c in found}
-        return {
-            n: replace(c, desc=dense(c.dtype, [places, *c.desc.shape[1:]], True)) for n, (c, places) in sizes.items()
-        }
+        states, tapes = self._places(room)
+        return with_places(self.states, states) | with_places(self.tapes, tapes)
 
 
 def _aligned(size: int) -> int:
     return rounded(size, ALIGNED)
-
-
-def _is_own(container: Container, program: Program) -> bool:
-    """True for a temporary with memory of its own and a known size, row by row."""
-    desc = container.desc
-    plain = type(desc) is dt.Array and desc.transient and container.view_of is None
-    known = plain and not desc.free_symbols and desc.is_packed_c_strides()
-    return known and container.name not in program.arguments and desc.storage == dace.StorageType.Default
-
-
-def bytes_of_place(container: Container) -> int:
-    """Return the bytes of one place."""
-    return int(container.desc.total_size) // int(container.shape[0]) * container.dtype.bytes
 
 
 def _laid(
@@ -189,20 +186,3 @@ def _laid(
         made[container.name] = replace(container, desc=view, view_of=whole.name, view_subset=part)
         offset += _aligned(bytes_of_place(container))
     return made
-
-
-def _with_start(program: Program, start: NodeCall, begins: CheckpointSchedule, numbers: Container) -> Program:
-    """Give a schedule another start, with no outputs but its numbers, and all its calls these numbers."""
-    whole = whole_region(numbers.name, numbers.shape)
-
-    def changed(node: Node) -> Block:
-        """Change a call of this schedule; return another node as it is."""
-        if not isinstance(node, NodeCall) or not isinstance(node.node, CheckpointSchedule):
-            return (node,)
-        if node.outputs["_numbers"].container != numbers.name:
-            return (node,)
-        inputs = dict.fromkeys(node.inputs, whole)
-        return (replace(node, node=begins if node is start else node.node, inputs=inputs, outputs={"_numbers": whole}),)
-
-    containers = {**program.containers, numbers.name: numbers}
-    return replace(program, containers=containers, body=rewritten(program.body, changed))

@@ -1,4 +1,8 @@
-"""Define the library node that drives loops with checkpoints: it says what runs next (``sdgrad_schedule.h``)."""
+"""Define the library node that drives loops with checkpoints: it says what runs next.
+
+The schedules of loops with a known number of trips are in ``sdgrad_schedule.h``, those of others in
+``sdgrad_online_schedule.h``.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from dace.transformation.transformation import ExpandTransformation
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.libraries.triangular_solve import LOOPS, cpp_tasklet
 
-HEADER = str(INCLUDE / "sdgrad_schedule.h")
+HEADER = str(INCLUDE / "sdgrad_online_schedule.h")
 FORWARDS = ("save", "first", "taped", "last", "into", "into_unit")
 BACKWARDS = ("until", "back", "out_of", "out_of_unit")
 PARTS = ("ahead", "left", "restore", *FORWARDS, *BACKWARDS)
@@ -32,12 +36,22 @@ CODE = {
     "start": "sdgrad::start_schedule({numbers}, _numbers);",
     "forwards": "reinterpret_cast<sdgrad::CheckpointSchedule *>(_numbers)->next(false);",
     "backwards": "reinterpret_cast<sdgrad::CheckpointSchedule *>(_numbers)->next(true);",
+    "start_online": "sdgrad::start_online_schedule({numbers}, _numbers);",
+    "trip": "reinterpret_cast<sdgrad::OnlineSchedule *>(_numbers)->trip();",
+    "end": "reinterpret_cast<sdgrad::OnlineSchedule *>(_numbers)->end();",
+    "backwards_online": "reinterpret_cast<sdgrad::OnlineSchedule *>(_numbers)->next();",
 }
+STARTS = ("start", "start_online")
 
 
 def count_of_numbers(trips: int, state: int, room: int) -> int:
     """Return how many numbers a schedule has: as ``schedule_items`` counts them, with those before the items."""
     return BEFORE_ITEMS + 4 * (2 * min(trips, room // state if state else trips) + 2)
+
+
+def count_of_online_numbers(places: int) -> int:
+    """Return how many numbers a schedule has that keeps some states of a loop with any number of trips."""
+    return len(PARTS) + 6 + 3 * places
 
 
 @dace.library.environment
@@ -87,6 +101,10 @@ class CheckpointSchedule(nd.LibraryNode):
     ``start`` begins with the numbers ``given``: trips, units of a state, units of a tape, units of room, and 1 if
     states and tapes have arrays of their own. What the loop keeps stands among its outputs. ``forwards`` and
     ``backwards`` find the next part of the way; ``_was`` is the same array.
+
+    For a loop with any number of trips ``start_online`` is given places for states, and for tapes of trips. ``trip``
+    finds where the state of the next trip is kept, ``end`` comes after the last one, and ``backwards_online`` finds the
+    next part of the way backwards.
     """
 
     implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandCall, SEVERAL_TYPES: ExpandOfSeveralTypes}
@@ -96,11 +114,11 @@ class CheckpointSchedule(nd.LibraryNode):
     given = properties.ListProperty(element_type=int, default=[])
 
     def __init__(self, kind: str = "start", given: Sequence[int] = (), kept: Sequence[str] = ()) -> None:
-        inputs = set() if kind == "start" else {"_was"}
+        inputs = set() if kind in STARTS else {"_was"}
         super().__init__(f"schedule_{kind}", inputs=inputs, outputs={"_numbers", *kept})
         self.kind, self.given = kind, list(given)
 
     @property
     def is_start(self) -> bool:
         """True if it begins a schedule."""
-        return self.kind == "start"
+        return self.kind in STARTS

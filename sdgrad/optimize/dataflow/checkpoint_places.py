@@ -1,0 +1,64 @@
+"""Find, size and replace the arrays in which a loop with checkpoints keeps its states and its tapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import dace
+import sympy
+from dace import data as dt
+
+from sdgrad.program.descriptors import dense
+from sdgrad.program.tree import Block, Container, Node, NodeCall, Program, rewritten, whole_region
+from sdgrad.runtime.libraries.checkpoint_schedule import STATE, TAPE, CheckpointSchedule
+
+
+def kept_by(start: NodeCall, program: Program) -> tuple[tuple[Container, ...], tuple[Container, ...]]:
+    """Return the arrays of the states and of the tapes that a loop keeps, from the start of its schedule."""
+    kept = {c: program.containers[r.container] for c, r in start.outputs.items()}
+    states, tapes = (tuple(c for n, c in kept.items() if n.startswith(kind)) for kind in (STATE, TAPE))
+    return states, tapes
+
+
+def is_own(container: Container, program: Program) -> bool:
+    """True for a temporary with memory of its own and a known size, row by row."""
+    desc = container.desc
+    plain = type(desc) is dt.Array and desc.transient and container.view_of is None
+    known = plain and not desc.free_symbols and desc.is_packed_c_strides()
+    return known and container.name not in program.arguments and desc.storage == dace.StorageType.Default
+
+
+def bytes_of_place(container: Container) -> int:
+    """Return the bytes of one place."""
+    return int(container.desc.total_size) // int(container.shape[0]) * container.dtype.bytes
+
+
+def with_places(containers: Sequence[Container], places: int) -> dict[str, Container]:
+    """Return arrays with another number of places, by name."""
+    size = sympy.Integer(places)
+    return {c.name: replace(c, desc=dense(c.dtype, [size, *c.desc.shape[1:]], True)) for c in containers}
+
+
+def with_start(
+    program: Program, start: NodeCall, begins: CheckpointSchedule, numbers: Container, count: int | None = None
+) -> Program:
+    """Give a schedule another start, with no outputs but its numbers, and all its calls these numbers.
+
+    :param count: how many numbers there are; None: as many as before.
+    """
+    if count is not None:
+        numbers = replace(numbers, desc=dense(dace.int64, [sympy.Integer(count)], transient=True))
+    whole = whole_region(numbers.name, numbers.shape)
+
+    def changed(node: Node) -> Block:
+        """Change a call of this schedule; return another node as it is."""
+        if not isinstance(node, NodeCall) or not isinstance(node.node, CheckpointSchedule):
+            return (node,)
+        if node.outputs["_numbers"].container != numbers.name:
+            return (node,)
+        inputs = dict.fromkeys(node.inputs, whole)
+        return (replace(node, node=begins if node is start else node.node, inputs=inputs, outputs={"_numbers": whole}),)
+
+    containers = {**program.containers, numbers.name: numbers}
+    return replace(program, containers=containers, body=rewritten(program.body, changed))
