@@ -51,11 +51,11 @@ class PlanPoint:
 class MemoryCurve:
     """The plans of a function's gradient, from the most memory to the least: print it.
 
-    :param unlimited: bytes that a call takes without a limit.
+    :param unlimited: bytes that a call takes without a limit; None if only a run knows.
     """
 
     name: str
-    unlimited: int
+    unlimited: int | None
     points: tuple[PlanPoint, ...]
 
     @property
@@ -64,7 +64,8 @@ class MemoryCurve:
         return self.points[-1].bytes
 
     def __str__(self) -> str:
-        ends = f"{shown(self.unlimited)} without a limit, {shown(self.least)} at least"
+        whole = "unknown" if self.unlimited is None else shown(self.unlimited)
+        ends = f"{whole} without a limit, {shown(self.least)} at least"
         head = f"memory of the gradient of {self.name}: {ends}"
         rows = [f"{p}\n{'':>12}{'#' * max(1, round(BAR * p.bytes / self.points[0].bytes))}" for p in self.points]
         return "\n".join([head, "     bytes    time", *rows])
@@ -95,7 +96,7 @@ def memory_plan(
     plans = [_point(p, made.seconds) for p in found]
     if measure:
         plans = [replace(p, seconds=_measured(f, wrt, p.bytes, args, kwargs)) for p in plans]
-    return MemoryCurve(signature.program.name, found[0].bytes, tuple(plans))
+    return MemoryCurve(signature.program.name, found[0].bytes if made.plain else None, tuple(plans))
 
 
 def _point(plan: MemoryPlan, whole: float) -> PlanPoint:

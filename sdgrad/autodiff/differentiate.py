@@ -18,6 +18,7 @@ from sdgrad.rewrite.solve_factorization import factor_first
 from sdgrad.tape.guards import with_conditions, with_kept
 from sdgrad.tape.plan import TapePlan
 from sdgrad.tape.recorder import Recorder
+from sdgrad.tape.scheduled_loops import settled
 from sdgrad.tape.search import plan_tape
 from sdgrad.tape.split import split
 
@@ -47,7 +48,7 @@ def differentiate_program(program: Program, request: Request) -> Differentiated:
     """fence -> analyse -> plan the tape -> reverse."""
     fence.check_request(program, request)
     names = all_names(program)
-    program = factor_first(program, names)
+    program = factor_first(settled(program), names)
     program, found = taken_apart(program, request)
     fence.check_program(program, request, found)
     program, named = with_conditions(program, found, names)

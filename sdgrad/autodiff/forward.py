@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass, replace
+from functools import partial
 
 from sdgrad.analysis.access_relations import covers
 from sdgrad.analysis.activity import Activity
@@ -42,10 +43,13 @@ from sdgrad.program.tree import (
     children,
     local_names,
     reads,
+    rewritten,
     walk,
+    whole_region,
     with_children,
     writes,
 )
+from sdgrad.runtime.libraries.checkpoint_schedule import CheckpointSchedule
 
 
 def tangent_name(name: str, program: Program) -> str:
@@ -62,7 +66,7 @@ def with_tangents(program: Program, request: Request, activity: Activity, names:
         names.add([given[name].name])
         tangents.register(name, given[name])
     forward = Forward(program, activity, tangents)
-    body = forward.block(program.body, ())
+    body = rewritten(forward.block(program.body, ()), partial(with_kept_tangents, tangents=tangents))
     set_before = {given[n].name for n in request.inputs}
     inside = {c for node in walk(body) for c in local_names(node)}
     start = [c for c in tangents.made.values() if c.view_of is None and c.name not in set_before | inside]
@@ -129,6 +133,17 @@ class Forward:
             raise DifferentiationError([Problem(f"{node.kind} '{node.node.label}'", message, str(node.source), hint)])
 
 
+def with_kept_tangents(node: Node, tangents: Tangents) -> Block:
+    """Give the start of a schedule of checkpoints the tangents of what its loop keeps: they have the same places."""
+    if not isinstance(node, NodeCall) or not isinstance(node.node, CheckpointSchedule) or not node.node.is_start:
+        return (node,)
+    made = {c: tangents.of.get(r.container) for c, r in node.outputs.items()}
+    found = {f"{c}_tangent": tangents.made[t] for c, t in made.items() if t is not None}
+    outputs = {**node.outputs, **{c: whole_region(t.name, t.shape) for c, t in found.items()}}
+    kept = [c for c in outputs if c != "_numbers"]
+    return (replace(node, node=CheckpointSchedule(node.node.kind, node.node.given, kept), outputs=outputs),)
+
+
 def zeroed_before_use(containers: list[Container], body: Block, tangents: Tangents) -> Block:
     """Return the body with every tangent set to zero before its first use, unless that use defines all of it."""
     assigned = assigned_symbols(body)
@@ -155,7 +170,12 @@ def _root(name: str, tangents: Tangents) -> str:
 
 
 def _defines(node: Node, container: Container, same: Set[str]) -> bool:
-    """True if a node assigns every element of a container, and reads none under any of its names."""
+    """True if a node assigns every element of a container, and reads none under any of its names.
+
+    A loop with checkpoints writes what it keeps before it reads it.
+    """
+    if isinstance(node, NodeCall) and isinstance(node.node, CheckpointSchedule):
+        return container.name in {r.container for r in node.outputs.values()}
     if not isinstance(node, Leaf) or any(x.container in same for x in node.loads):
         return False
     stores = [s for s in node.stores if s.container == container.name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,6 +28,10 @@ SHARING = ("checkpoint-memory", "buffer-sharing")
 NAMED = 3  # arrays in an error
 
 
+class UnknownSize(ArgumentError):
+    """Report that nobody knows the bytes of a program before it runs."""
+
+
 @dataclass(frozen=True)
 class Alternative:
     """One way to differentiate a program: all tapes where they pay, or checkpoints on every loop."""
@@ -37,31 +42,58 @@ class Alternative:
 
 @dataclass
 class Alternatives:
-    """The ways to differentiate a program; those that need less memory are made when they are asked for."""
+    """The ways to differentiate a program; those that need less memory are made when they are asked for.
+
+    :param plain: as without a limit; None if nobody knows the bytes of that before the program runs.
+    :param unknown: what is not known then.
+    """
 
     program: Program
     request: Request
-    plain: Alternative
+    plain: Alternative | None
+    unknown: UnknownSize | None = None
 
     @staticmethod
     def of(program: Program, request: Request) -> Alternatives:
         """Differentiate a program as without a limit."""
-        return Alternatives(program, request, _made(program, request))
+        try:
+            return Alternatives(program, request, _made(program, request))
+        except UnknownSize as unknown:
+            return Alternatives(program, request, None, unknown)
 
     @cached_property
     def all(self) -> list[Alternative]:
         """Return all of them."""
-        return [self.plain, _made(self.program, replace(self.request, least=True))]
+        return [*([self.plain] if self.plain else []), _made(self.program, replace(self.request, least=True))]
+
+    @property
+    def first(self) -> Alternative:
+        """Return the one that keeps the most."""
+        return self.plain or self.all[0]
 
     @cached_property
     def unlimited(self) -> MemoryPlan:
-        """Return the plan without a limit."""
+        """Return the plan without a limit.
+
+        :raises UnknownSize: nobody knows what it takes before the program runs.
+        """
+        if self.plain is None:
+            assert self.unknown is not None
+            raise self.unknown
         return as_given(self.plain.planner.program)
+
+    @cached_property
+    def largest(self) -> MemoryPlan:
+        """Return the plan without a limit, or the fastest one of those whose bytes are known."""
+        found = self.unlimited if self.plain else self.first.planner.fastest(sys.maxsize)
+        assert found is not None
+        return found
 
     @property
     def seconds(self) -> float:
         """Estimate the time of a call without a limit."""
-        return max(1e-9, seconds(self.plain.planner.program.body, self.plain.planner.program))
+        program = self.first.planner.program
+        return max(1e-9, seconds(program.body, program))
 
     @cached_property
     def smallest(self) -> tuple[Differentiated, MemoryPlan]:
@@ -70,19 +102,19 @@ class Alternatives:
 
     def fastest(self, limit: int) -> tuple[Differentiated, MemoryPlan] | None:
         """Return the fastest plan within some bytes; None if there is none."""
-        quick = self.plain.planner.fastest(limit)
+        quick = self.first.planner.fastest(limit)
         if quick is not None and quick.seconds == 0:
-            return self.plain.result, quick
+            return self.first.result, quick
         found = [(a.result, plan) for a in self.all if (plan := a.planner.fastest(limit)) is not None]
         if found:
             return min(found, key=lambda pair: pair[1].seconds)
         return self.smallest if self.smallest[1].bytes <= limit else None
 
     def curve(self, points: int) -> list[MemoryPlan]:
-        """Return plans for limits from what it takes without one down to the least, without any that others beat."""
-        limits = np.geomspace(self.unlimited.bytes, self.smallest[1].bytes, points)
+        """Return plans for limits from the most that it takes down to the least, without any that others beat."""
+        limits = np.geomspace(self.largest.bytes, self.smallest[1].bytes, points)
         plans = [self.smallest[1], *(found[1] for n in limits[:-1] if (found := self.fastest(int(n))) is not None)]
-        return list(_better(sorted([self.unlimited, *plans], key=lambda p: (p.bytes, p.seconds))))[::-1]
+        return list(_better(sorted([self.largest, *plans], key=lambda p: (p.bytes, p.seconds))))[::-1]
 
 
 def _better(plans: list[MemoryPlan]) -> Iterator[MemoryPlan]:
@@ -103,8 +135,9 @@ def within(program: Program, request: Request, given: bool = False) -> tuple[Dif
     """
     assert request.memory_limit is not None
     made = Alternatives.of(program, replace(request, memory_limit=None))
-    theirs = results(made.plain.planner.program) if given else 0
-    limit = request.memory_limit.within(made.unlimited.bytes - theirs)
+    theirs = results(made.first.planner.program) if given else 0
+    is_share = request.memory_limit.share is not None
+    limit = request.memory_limit.within(made.unlimited.bytes - theirs if is_share else 0)
     if limit is None:
         return made.smallest
     found = made.fastest(limit + theirs)
@@ -121,7 +154,8 @@ def _made(program: Program, request: Request) -> Alternative:
 def unplaced(program: Program) -> Program:
     """Optimise a program, but for the places of its arrays.
 
-    :raises ArgumentError: it runs on a GPU, or has arrays of sizes that are not known.
+    :raises ArgumentError: it runs on a GPU.
+    :raises UnknownSize: it has arrays of sizes that are not known before it runs.
     """
     if device() != "cpu":
         raise ArgumentError("memory_limit is for programs that run on the CPU: leave it out on a GPU")
@@ -131,9 +165,10 @@ def unplaced(program: Program) -> Program:
     for name in users(made.body, made):
         if (desc := made.containers[name].desc).free_symbols and largest(made.containers[name], bounds) is None:
             size = " * ".join(map(str, desc.shape))
-            raise ArgumentError(
+            raise UnknownSize(
                 f"memory_limit: the size of '{name}' in '{program.name}', {size}, is known when the program runs, and "
-                "no plan can be made before. Leave the limit out, or use arrays whose shapes follow from arguments"
+                "no plan can be made before. Give the limit in bytes, or leave it out, or use arrays whose shapes "
+                "follow from arguments"
             )
     return made
 

@@ -48,6 +48,7 @@ from sdgrad.runtime.libraries.checkpoint_schedule import (
     count_of_online_numbers,
 )
 from sdgrad.tape.cost_model import bytes_in, bytes_of, guess
+from sdgrad.tape.definitions import Definitions
 from sdgrad.tape.plan import Checkpoint, TapePlan
 from sdgrad.tape.room import Room
 from sdgrad.tape.trip_counting import deciding
@@ -243,19 +244,22 @@ def touched(program: Program, plan: TapePlan) -> set[str]:
 def carried(program: Program, memory: Memory, path: Path, undone: Iterable[str]) -> set[str]:
     """Find the state of a loop: containers that an iteration reads, and that are overwritten before it runs again.
 
-    Containers private to an iteration are defined in it, and no part of the state, unless they are put back on the way
-    backwards: where a tape has stayed, the trip after it has to put back what its own trip left.
+    What an iteration defines before it reads is no part of the state, unless it is put back on the way backwards: where
+    a tape has stayed, the trip after it has to put back what its own trip left.
     """
     loop = memory.nodes[path]
     assert isinstance(loop, Loop)
     own = region_locals(loop, users(program.body, program), program) - set(undone)
     found = set(undone) & memory.changed[path]
+    definitions = Definitions(memory)
     for where, node in nodes_with_paths((loop,)):
         where = (*path, *where[1:])
         place = memory.places[where]
         for access in read_by(node, memory, where) if where != path else ():
             root = program.root(access.container)
-            if root not in found | own and place.owner(root) is None and memory.clobbers(access):
+            if root in found | own or place.owner(root) is not None or not memory.clobbers(access):
+                continue
+            if (definitions.reaching(access) or ())[: len(path)] != path:
                 found.add(root)
     return found - own
 

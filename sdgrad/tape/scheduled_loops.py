@@ -38,11 +38,13 @@ from sdgrad.program.tree import (
     Loop,
     Node,
     NodeCall,
+    Program,
     Region,
     Source,
     Store,
     SymbolAssign,
     Value,
+    rewritten,
     whole_region,
 )
 from sdgrad.runtime.libraries.checkpoint_schedule import FORWARDS, PARTS, STATE, TAPE, CheckpointSchedule
@@ -63,7 +65,7 @@ def forward(loop: Loop, found: Checkpoint, again: Block, tapes: Sequence[Contain
     room, apart = found.room, 1
     run: list[Node]
     if found.is_open:
-        node = CheckpointSchedule("start_online", (room.states, room.tapes), [*kept])
+        node = CheckpointSchedule("start_online", (room.states, room.tapes, int(found.trips.count)), [*kept])
         run = [_until_the_end(loop, found, names), _call("end", found, loop.source)]
     else:
         given = (int(found.trips.count), room.state_units, room.tape_units, room.units, apart)
@@ -71,6 +73,22 @@ def forward(loop: Loop, found: Checkpoint, again: Block, tapes: Sequence[Contain
         run = [_parts(loop, found, "forwards", (again,), names)]
     start = NodeCall(node, {}, {"_numbers": _whole(found.numbers), **kept}, loop.source)
     return [*once, start, *run]
+
+
+def settled(program: Program) -> Program:
+    """Return a program whose loops with checkpoints keep the places that they have.
+
+    Adjoints of what they keep, and tapes of it, have as many.
+    """
+
+    def changed(node: Node) -> Block:
+        """Let the start of a schedule no longer say what its loop keeps."""
+        if not isinstance(node, NodeCall) or not isinstance(node.node, CheckpointSchedule) or not node.node.is_start:
+            return (node,)
+        begins = CheckpointSchedule(node.node.kind, node.node.given)
+        return (replace(node, node=begins, outputs={"_numbers": node.outputs["_numbers"]}),)
+
+    return replace(program, body=rewritten(program.body, changed))
 
 
 def _until_the_end(loop: Loop, found: Checkpoint, names: Names) -> Loop:

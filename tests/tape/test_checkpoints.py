@@ -10,6 +10,7 @@ from checkpointed import every_loop, in_room_for
 import sdgrad
 from sdgrad.config import config
 from sdgrad.convert.callables import bind_arguments
+from sdgrad.optimize.dataflow import checkpoint_memory
 from sdgrad.tape import checkpoints
 from sdgrad.testing import check_grads
 
@@ -192,9 +193,42 @@ def left_early(x, w):
     return np.sum(y)
 
 
+def within_steps(x, w):
+    """Inner loops of known lengths, an array that the trips move along, and an early end."""
+    y, path = np.copy(x), np.zeros(N)
+    k = 0
+    while True:
+        for _ in range(3):
+            y[1:] = y[1:] + 0.1 * np.sin(y[:-1] * w[1:])
+        path[k % N] = y[0] * y[-1]
+        k += 1
+        if k > 4 and np.max(y) > 1.2:
+            break
+        if k > 40:
+            break
+    return np.sum(path * w) + np.sum(y * y) * k
+
+
+def never(x, w):
+    """No trip at all."""
+    y = np.copy(x)
+    while np.sum(y) < 0:
+        y[:] = np.sin(y * w) * y
+    return np.sum(y * w)
+
+
+def by_data(x, w):
+    """As many trips as a number says that is computed."""
+    y = np.copy(x)
+    for t in range(int(10.0 * np.sum(w * w))):
+        y[:] = np.sin(y * w) + 0.01 * t * x
+    return np.sum(y * y)
+
+
 CUT = (
     *(recurrence, growing, downwards, branches, nested, overwritten_later, arguments_changed, integers),
-    *(two_loops, products, extremes, rolling_integer, read_before, put_back, until, left_early),
+    *(two_loops, products, extremes, rolling_integer, read_before, put_back),
+    *(until, left_early, within_steps, never, by_data),
 )
 WHOLE = (by_threes, in_two_places)
 
@@ -250,7 +284,7 @@ def test_gradients(f, always, places):
     check_grads(own, args, wrt=("x", "w"))
 
 
-@pytest.mark.parametrize("f", [recurrence, growing, branches, overwritten_later], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [recurrence, growing, branches, overwritten_later, until], ids=lambda f: f.__name__)
 def test_again(f, always):
     """Derivatives of derivatives in both modes, and halves with a tape between them."""
     args = vectors()
@@ -259,6 +293,27 @@ def test_again(f, always):
     _, pullback = sdgrad.vjp(own, *args)
     for a, b in zip(pullback(2.0), stored(f, *args)[1], strict=True):
         np.testing.assert_allclose(a, 2.0 * b, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("f", [branches, until], ids=lambda f: f.__name__)
+def test_tangents_have_the_places_of_what_they_belong_to(f, always, monkeypatch):
+    """Arrays of tangents had fewer places than the room that states and tapes share, and were written beyond."""
+    found = []
+
+    def seen(program, rooms=checkpoint_memory.rooms):
+        found.append(rooms(program))
+        return found[-1]
+
+    monkeypatch.setattr(checkpoint_memory, "rooms", seen)
+    args = vectors()
+    sdgrad.jvp(sdgrad.grad(fresh(f)), args, args)
+    kept = [c.name for rooms in found for r in rooms for c in (*r.states, *r.tapes)]
+    both = [n for n in kept if f"tangent_{n}" in kept]
+    assert "checkpoint_y" in both
+    assert any(n.startswith("tape") for n in both)
+    found.clear()
+    sdgrad.grad(lambda x, w: np.sum(sdgrad.grad(fresh(f))(x, w) ** 2))(*args)
+    assert found[0] == []  # nor do places change where a second reverse sweep has arrays with as many
 
 
 def test_graph(always):

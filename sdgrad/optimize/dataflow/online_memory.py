@@ -21,11 +21,12 @@ class OnlineRoom:
     """The room of one loop: arrays of states, and arrays of tapes.
 
     A unit of the room has the bytes of a state and of the tape of a trip. Of all ways to divide a room, the one that
-    runs the fewest trips is taken, of a loop with as many as may get tape for a full range.
+    runs the fewest trips is taken, if there are as many as there may be.
 
     :param start: the call that starts the loop's schedule.
     :param numbers: the container of that schedule.
     :param places: for states, and for tapes, that it has been given so far.
+    :param trips: as many as there may be.
     :param fixed: it cannot be given others.
     """
 
@@ -34,25 +35,21 @@ class OnlineRoom:
     states: tuple[Container, ...]
     tapes: tuple[Container, ...]
     places: tuple[int, int]
+    trips: int
     fixed: bool
 
     @staticmethod
     def of(start: NodeCall, program: Program) -> OnlineRoom:
         """Find what a loop keeps, from the start of its schedule."""
         states, tapes = kept_by(start, program)
-        places, block = start.node.given
+        places, block, trips = start.node.given
         fixed = not states or not tapes or not all(is_own(c, program) for c in (*states, *tapes))
-        return OnlineRoom(start, start.outputs["_numbers"].container, states, tapes, (places, block), fixed)
+        return OnlineRoom(start, start.outputs["_numbers"].container, states, tapes, (places, block), trips, fixed)
 
     @property
     def given(self) -> int:
         """Return units for which the room stays as it is."""
         return 0
-
-    @property
-    def trips(self) -> int:
-        """Return for how many trips the room is divided."""
-        return config.machine.open_loop_trips
 
     @cached_property
     def sizes(self) -> tuple[int, int]:
@@ -87,8 +84,9 @@ class OnlineRoom:
         return sum(n * size for n, size in zip(self.divided(given), self.sizes, strict=True))
 
     def again(self, given: int) -> float:
-        """Estimate how many trips run again."""
-        return 0.0 if self.fixed else online_runs(self.trips, *self.divided(given)) - self.trips
+        """Estimate how many trips run again, of as many as the cost model reckons with."""
+        trips = self.trips if self.trips < config.machine.open_loop_trips else config.machine.unknown_size
+        return 0.0 if self.fixed else trips * (online_runs(self.trips, *self.divided(given)) / self.trips - 1)
 
     def table(self, given: int) -> int:
         """Return the bytes of the schedule's table: it has none."""
@@ -108,7 +106,7 @@ class OnlineRoom:
         :param given: units of the room; 0: it stays as it is.
         """
         found, numbers = self.divided(given), program.containers[self.numbers]
-        begins = CheckpointSchedule("start_online", found)
+        begins = CheckpointSchedule("start_online", [*found, self.trips])
         if given == 0:
             return with_start(program, self.start, begins, numbers)
         made = with_places(self.states, found[0]) | with_places(self.tapes, found[1])

@@ -36,7 +36,7 @@ CODE = {
     "start": "sdgrad::start_schedule({numbers}, _numbers);",
     "forwards": "reinterpret_cast<sdgrad::CheckpointSchedule *>(_numbers)->next(false);",
     "backwards": "reinterpret_cast<sdgrad::CheckpointSchedule *>(_numbers)->next(true);",
-    "start_online": "sdgrad::start_online_schedule({numbers}, _numbers);",
+    "start_online": "sdgrad::start_online_schedule({given[0]}, {given[1]}, _numbers);",
     "trip": "reinterpret_cast<sdgrad::OnlineSchedule *>(_numbers)->trip();",
     "end": "reinterpret_cast<sdgrad::OnlineSchedule *>(_numbers)->end();",
     "backwards_online": "reinterpret_cast<sdgrad::OnlineSchedule *>(_numbers)->next();",
@@ -82,7 +82,7 @@ class ExpandCall(ExpandTransformation):
     @staticmethod
     def expansion(node: CheckpointSchedule, state: dace.SDFGState, sdfg: dace.SDFG, **kwargs: Any) -> nd.Tasklet:
         """Return the tasklet."""
-        code = CODE[node.kind].format(numbers=", ".join(map(str, node.given)))
+        code = CODE[node.kind].format(numbers=", ".join(map(str, node.given)), given=node.given)
         made = {e.src_conn: dace.pointer(sdfg.arrays[e.data.data].dtype) for e in state.out_edges(node)}
         return cpp_tasklet(node, {e.dst_conn: made["_numbers"] for e in state.in_edges(node)}, made, code, HEADER)
 
@@ -102,9 +102,9 @@ class CheckpointSchedule(nd.LibraryNode):
     states and tapes have arrays of their own. What the loop keeps stands among its outputs. ``forwards`` and
     ``backwards`` find the next part of the way; ``_was`` is the same array.
 
-    For a loop with any number of trips ``start_online`` is given places for states, and for tapes of trips. ``trip``
-    finds where the state of the next trip is kept, ``end`` comes after the last one, and ``backwards_online`` finds the
-    next part of the way backwards.
+    For a loop with any number of trips ``start_online`` is given places for states, and for tapes of trips, and as many
+    trips as there may be. ``trip`` finds where the state of the next trip is kept, ``end`` comes after the last one,
+    and ``backwards_online`` finds the next part of the way backwards.
     """
 
     implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandCall, SEVERAL_TYPES: ExpandOfSeveralTypes}
