@@ -78,6 +78,23 @@ def counted(x, steps):
     return np.sum(y)
 
 
+def until(x):
+    """Nobody knows how many trips there will be."""
+    y = np.copy(x)
+    while np.sum(y * y) > 0.05 * N:
+        y[1:] = 0.99 * np.sin(y[1:]) + 0.001 * y[:-1]
+    return np.sum(y * y)
+
+
+def left_early(x):
+    """What it takes without a limit is known only when it runs."""
+    y, k = np.copy(x), 0
+    while k < 50:
+        y[1:] = np.sin(y[1:]) + 0.1 * y[:-1]
+        k += 1
+    return np.sum(y * y)
+
+
 def arguments(f):
     """Arguments of a program."""
     rng = np.random.default_rng(0)
@@ -86,4 +103,4 @@ def arguments(f):
     return [rng.uniform(0.1, 0.9, N) if n == "x" else more[n]() for n in names]
 
 
-ALL = (diffusion, layers, steps_in_place, two_loops, branching, solves, nested, counted)
+ALL = (diffusion, layers, steps_in_place, two_loops, branching, solves, nested, counted, until, left_early)

@@ -27,9 +27,11 @@ def measured(meter, f):
     whole = flat(sdgrad.value_and_grad(f, wrt)(*args))
     curve = sdgrad.memory_plan(f, *args, wrt=wrt, points=3)
     for limit in LIMITS:
-        allowed = curve.least if limit == "min" else int(curve.unlimited * float(limit[:-1]) / 100)
+        most = curve.unlimited or curve.points[0].bytes
+        allowed = curve.least if limit == "min" else int(most * float(limit[:-1]) / 100)
         try:
-            limited = sdgrad.value_and_grad(f, wrt, memory_limit=limit)
+            given = allowed if curve.unlimited is None else limit
+            limited = sdgrad.value_and_grad(f, wrt, memory_limit=given)
             found = flat(limited(*args))
         except sdgrad.errors.MemoryLimitError as error:
             yield {"limit": limit, "allowed": allowed, "least": error.least}

@@ -162,14 +162,24 @@ def test_modules_and_models():
 
 def test_sizes_that_only_a_run_knows_are_refused():
     def f(x):
-        k = 0
-        while x[k] < 0.5:
-            x[k + 1 :] = np.sin(x[k + 1 :]) * x[k]
-            k += 1
-        return np.sum(x)
+        y = np.copy(x)
+        for k in range(3):
+            while np.sum(y * y) > 4.0 - k:
+                y[:] = 0.9 * np.sin(y)
+        return np.sum(y)
 
-    with pytest.raises(ArgumentError, match="known when the program runs"):
-        sdgrad.grad(f, memory_limit="50%")(np.linspace(0.1, 1, 100))
+    for limit in ("50%", 10**9):
+        with pytest.raises(ArgumentError, match="known when the program runs"):
+            sdgrad.grad(f, memory_limit=limit)(np.linspace(0.1, 1, 100))
+
+
+def test_a_share_of_what_nobody_knows_is_refused():
+    (x,) = programs.arguments(programs.left_early)
+    with pytest.raises(ArgumentError, match="in bytes"):
+        sdgrad.grad(programs.left_early, memory_limit="50%")(x)
+    curve = sdgrad.memory_plan(programs.left_early, x, points=4)
+    assert curve.unlimited is None
+    assert "unknown without a limit" in str(curve)
 
 
 def test_explanations_show_the_memory(tmp_path):
