@@ -271,7 +271,7 @@ class Reversal:
         if path in self.plan.checkpoints:
             again = self.recorder.record(node.body, (*path, 0), owner=path)
             kept = self.plan.checkpoints[path]
-            return scheduled_loops.backward(node, kept, again, self.repeated(node, path), self.names)
+            return scheduled_loops.backward(node, kept, again, self.repeated(node, path), self.program, self.names)
         (one, start), (two, step) = self.value(node.start, path), self.value(node.step, path)
         before = [*one, *two]
         if node.last is not None:

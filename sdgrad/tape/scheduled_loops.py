@@ -27,6 +27,7 @@ import sympy
 
 from sdgrad.program.arrays import over
 from sdgrad.program.names import Names
+from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import (
     Block,
     Branch,
@@ -44,13 +45,16 @@ from sdgrad.program.tree import (
     Store,
     SymbolAssign,
     Value,
+    reads,
     rewritten,
     whole_region,
+    writes,
 )
 from sdgrad.runtime.libraries.checkpoint_schedule import FORWARDS, PARTS, STATE, TAPE, CheckpointSchedule
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym, to_ast
 from sdgrad.tape.plan import Checkpoint
+from sdgrad.tape.slices import sliced
 
 
 def forward(loop: Loop, found: Checkpoint, again: Block, tapes: Sequence[Container], names: Names) -> list[Node]:
@@ -99,12 +103,18 @@ def _until_the_end(loop: Loop, found: Checkpoint, names: Names) -> Loop:
     return replace(loop, body=(_call("trip", found, loop.source), place, _if_any(save, keep), *loop.body))
 
 
-def backward(loop: Loop, found: Checkpoint, again: Block, reverse: Block, names: Names) -> list[Node]:
-    """Return the reverse sweep of a loop.
+def backward(loop: Loop, found: Checkpoint, again: Block, reverse: Block, program: Program, names: Names) -> list[Node]:
+    """Return the reverse sweep of a loop. What runs again makes the state, and what the adjoint reads.
 
     :param again: the loop's body with the stores to the tape.
     :param reverse: the adjoint of the loop's body.
     """
+    symbols = {s for node in reverse for s in used_symbols(node, program)}
+    state = {c.name for c, _ in found.saved}
+    tapes = {w for node in again for w in writes(node)} - {w for node in loop.body for w in writes(node)}
+    needed = {r for node in reverse for r in reads(node)} | state | tapes
+    loop = replace(loop, body=sliced(loop.body, needed, symbols, program))
+    again = sliced(again, needed, symbols, program)
     once = [_copy(state, kept, None, names) for state, kept in found.fixed]
     return [*once, _parts(loop, found, "backwards_online" if found.is_open else "backwards", (again, reverse), names)]
 

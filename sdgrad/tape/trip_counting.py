@@ -11,9 +11,8 @@ it was::
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import dace
 from dace import data as dt
@@ -23,30 +22,17 @@ from sdgrad.program.arrays import assign as copy_of
 from sdgrad.program.leaves import set_scalar, value_of_scalar
 from sdgrad.program.names import Names
 from sdgrad.program.rename import renamed
-from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import (
-    SCALAR,
-    Block,
     Container,
-    Leaf,
-    Load,
-    Loop,
     Node,
-    NodeCall,
     Program,
-    Source,
     SymbolAssign,
     Value,
-    children,
-    own_reads,
-    reads,
-    walk,
-    with_children,
     writes,
 )
-from sdgrad.rewrite.fusion import drop_stores
 from sdgrad.symbolic import code
 from sdgrad.tape.plan import Counter
+from sdgrad.tape.slices import Criterion, closed, part_of
 
 
 def count_trips(
@@ -81,75 +67,6 @@ def _copies(written: Sequence[str], program: Program, names: Names) -> dict[str,
 
 def deciding(node: Node, path: Path, counted: Mapping[Path, str], program: Program) -> Node:
     """Return the part of a node that decides how often some loops run, and counts that in containers."""
-    needed, symbols = decisive(node, path, counted.keys(), program)
-    control = _slice(node, path, Criterion(needed, symbols, counted), program)
+    control = part_of(node, path, closed([(path, node)], Criterion(set(), set(), counted), program), program)
     assert control is not None
     return control
-
-
-def decisive(node: Node, path: Path, counted: Set[Path], program: Program) -> tuple[set[str], set[str]]:
-    """Find the containers and symbols with values that decide how often the counted loops run."""
-    needed: set[str] = set()
-    symbols: set[str] = set()
-    while True:
-        before = len(needed) + len(symbols)
-        control = _slice(node, path, Criterion(needed, symbols, dict.fromkeys(counted, "")), program)
-        if control is not None:
-            symbols |= used_symbols(control, program)
-        for n in walk((control,)) if control is not None else ():
-            needed |= {program.root(c) for c in (reads(n) if isinstance(n, Leaf | NodeCall) else own_reads(n))}
-        if len(needed) + len(symbols) == before:
-            return needed, symbols
-
-
-@dataclass(frozen=True)
-class Criterion:
-    """What a slice must compute: containers, symbols, and the iteration counts of loops.
-
-    ``counted`` maps loops to the containers they count in; an empty name stands for one to be made later.
-    """
-
-    needed: Set[str]
-    symbols: Set[str]
-    counted: Mapping[Path, str]
-
-
-def _slice(node: Node, path: Path, criterion: Criterion, program: Program) -> Node | None:
-    """Return the part of a node that a criterion asks for; None if it asks for nothing in it."""
-    if isinstance(node, Leaf):
-        kept = drop_stores(node, lambda s: program.root(s.container) not in criterion.needed)
-        return kept if kept.stores else None
-    if isinstance(node, NodeCall):
-        return node if {program.root(w) for w in writes(node)} & criterion.needed else None
-    if isinstance(node, SymbolAssign):
-        return node if node.symbol in criterion.symbols else None
-    blocks: list[Block] = []
-    for arm, block in enumerate(children(node)):
-        inner = (_slice(n, (*path, arm, k), criterion, program) for k, n in enumerate(block))
-        blocks.append(tuple(n for n in inner if n is not None))
-    if path in criterion.counted:
-        assert isinstance(node, Loop)
-        return _counting(node, blocks[0], criterion.counted[path])
-    return with_children(node, tuple(blocks)) if any(blocks) else None
-
-
-def _counting(loop: Loop, body: Block, total: str) -> Node:
-    """Return a loop that counts its iterations; if its sliced body is empty, a leaf that computes their number."""
-    if not body and loop.also is None and loop.stop is not None:
-        return _trips(loop, total)
-    return replace(loop, body=(*body, _add(total, "1")))
-
-
-def _trips(loop: Loop, total: str) -> Leaf:
-    """Return the leaf ``total += max(0, (stop - start) // step + 1)``."""
-    assert loop.stop is not None
-    start, stop, step = (ast.unparse(v.expr) for v in (loop.start, loop.stop, loop.step))
-    loads = (*loop.start.loads, *loop.stop.loads, *loop.step.loads)
-    return _add(total, f"max(0, int_floor(({stop}) - ({start}), {step}) + 1)", loads)
-
-
-def _add(total: str, trips: str, loads: tuple[Load, ...] = ()) -> Leaf:
-    """Return the leaf that adds an expression of some loads to a total."""
-    before, after = f"{total}_before", f"{total}_after"
-    sum_ = Value((Load(before, total, SCALAR), *loads), code.parse(f"{before} + {trips}"))
-    return set_scalar(total, sum_, after, Source(label=total))

@@ -6,7 +6,8 @@ from treetext import block, program, text
 
 from sdgrad.program.naming import all_names
 from sdgrad.tape.plan import Counter
-from sdgrad.tape.trip_counting import count_trips, decisive
+from sdgrad.tape.slices import Criterion, closed
+from sdgrad.tape.trip_counting import count_trips
 
 DECLARATIONS = """
     argument r: float64[1]
@@ -43,7 +44,7 @@ def counted(body: str, path: tuple[int, ...]) -> str:
 
 def test_what_decides_about_a_while_loop():
     of = program(DECLARATIONS + WHILE)
-    containers, _ = decisive(of.body[0], (0,), {(0,)}, of)
+    containers = closed([((0,), of.body[0])], Criterion(set(), set(), {(0,): ""}), of).needed
     assert "r" in containers and "x" not in containers
 
 
