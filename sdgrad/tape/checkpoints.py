@@ -44,6 +44,7 @@ from sdgrad.runtime.compile.python_call import CallsPython
 from sdgrad.runtime.libraries.checkpoint_schedule import (
     BACKWARDS,
     FORWARDS,
+    CheckpointSchedule,
     count_of_numbers,
     count_of_online_numbers,
 )
@@ -52,6 +53,9 @@ from sdgrad.tape.definitions import Definitions
 from sdgrad.tape.plan import Checkpoint, TapePlan
 from sdgrad.tape.room import Room
 from sdgrad.tape.trip_counting import deciding
+
+DECLINED = CallsPython, CheckpointSchedule
+"""Calls that a trip cannot make again, or only with all that another loop keeps."""
 
 
 def worthwhile(program: Program, plan: TapePlan, least: bool) -> Iterator[Path]:
@@ -138,7 +142,7 @@ def checkpoint(
     found = [program.containers[n] for n in sorted(carried(program, memory, path, plan.undone))]
     state = [c for c in found if c.name in memory.changed[path]]
     plain = all(type(c.desc) in (dt.Array, dt.Scalar) for c in found)
-    plain = plain and not any(isinstance(n, NodeCall) and isinstance(n.node, CallsPython) for n in walk(loop.body))
+    plain = plain and not any(isinstance(n, NodeCall) and isinstance(n.node, DECLINED) for n in walk(loop.body))
     if trips is None or not plain or carried_symbols(loop, program):  # a symbol is no container to save
         return None
     size = max(1, sum(guess(c) for c in state))
