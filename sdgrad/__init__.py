@@ -16,6 +16,7 @@ from sdgrad.api.backward_implementation import (
     select_backward,
     unregister_backward,
 )
+from sdgrad.api.checkpoint import checkpoint
 from sdgrad.api.explain import explain
 from sdgrad.api.export import compile_gradient, export_c, load
 from sdgrad.api.forward import compile_forward
@@ -65,6 +66,7 @@ __all__ = [
     "Trace",
     "add_backward_pass",
     "add_forward_tangent",
+    "checkpoint",
     "compile_forward",
     "compile_gradient",
     "config",

@@ -1,8 +1,4 @@
-"""Close a recorded function over what it reads: a program of its variables and of everything else, as arguments too.
-
-The rule of an implicit function is recorded apart from the function that calls it. What the equation reads from there,
-by closure, reaches the rule as operands, and has its derivative.
-"""
+"""Close equations that are solved over what they read, and say where their search begins."""
 
 from __future__ import annotations
 
@@ -15,34 +11,18 @@ import numpy as np
 
 from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ArgumentError, ParseError
-from sdgrad.program.tree import Program
-from sdgrad.record.calls import WorksInside, closed, splice
 from sdgrad.record.functions.detached import detached
-from sdgrad.record.functions.table import active, array, known, own
-from sdgrad.record.index_arrays import checked_operands
+from sdgrad.record.functions.table import array
 from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.recorder import Recorder
-from sdgrad.runtime.call.checks import Checks
 from sdgrad.specialize.arguments import Call
-from sdgrad.specialize.nested_calls import with_fixed
-from sdgrad.specialize.signature import Signature
+from sdgrad.specialize.closed_functions import ClosedFunction
 
 SEARCHED = 1e-3  # relative distance of solutions of SciPy's by its own tolerances
 
 
-@dataclass(eq=False)
-class Closed(WorksInside):
-    """A function as a program: ``f(*variables, *operands)``.
-
-    :param variables: the names of its first arguments.
-    :param operands: the values of the others where the function was closed, by name.
-    """
-
-    program: Program
-    variables: tuple[str, ...]
-    operands: Mapping[str, Any]
-    shapes: Sequence[tuple[int, ...]]
-    checks: Mapping[str, Checks]
+class Closed(ClosedFunction):
+    """A function as a program that returns one array: ``f(*variables, *operands)``."""
 
     @staticmethod
     def of(f: Callable, variables: Sequence[Any], args: Sequence[Any]) -> Closed:
@@ -54,30 +34,19 @@ class Closed(WorksInside):
         names = tuple(call.order[: len(variables)])
         if not call.nests.keys().isdisjoint(names):
             raise ArgumentError(f"{name_of(f)} is solved for one array, or one number: concatenate what it takes")
-        recorder = active()
-        signature, arguments = with_fixed(call.f, call.arguments, lambda examples: Signature.of(call.f, examples))
-        if len(signature.outputs) != 1:
-            raise ArgumentError(f"{name_of(f)} returns {len(signature.outputs)} results: one array is solved for")
-        arguments = checked_operands(recorder, signature.limits, arguments)
-        leaves = {n: v for n, v in arguments.items() if n not in names}
-        taken = {**leaves, **{n: v for n, v in signature.closure.items() if not isinstance(v, Checks)}}
-        used = {*signature.program.arguments, *signature.program.symbols}
-        operands = {n: closed(recorder, v) for n, v in taken.items() if n in used}
-        checks = {n: v for n, v in signature.closure.items() if isinstance(v, Checks)}
-        return Closed(signature.program, names, operands, signature.result_shapes(), checks)
+        found = Closed.of_call(call, names)
+        if (count := len(found.signature.outputs)) != 1:
+            raise ArgumentError(f"{name_of(f)} returns {count} results: one array is solved for")
+        return found
+
+    @property
+    def shapes(self) -> Sequence[tuple[int, ...]]:
+        """Return the shape of the result, in a list."""
+        return self.signature.result_shapes()
 
     def __call__(self, *values: Any) -> Any:
-        """Record the function of its argument and its operands, in order."""
-        return self._of(values, {}, {n: known(np.zeros(1, np.int64)) for n in self.checks})
-
-    def check(self, *variables: Any) -> None:
-        """Record the function's own checks (``assert``, ``raise``, indices) at a solution; the search makes none."""
-        if self.checks:
-            self._of((*variables, *self.operands.values()), self.checks, {})
-
-    def _of(self, values: Sequence[Any], checks: Mapping[str, Checks], unchecked: Mapping[str, Any]) -> Any:
-        given = dict(zip((*self.variables, *self.operands), map(own, values), strict=True))
-        (found,) = splice(active(), self.program, checks, {**given, **unchecked}, self.shapes)
+        """Record the function of its variables and its operands, in order."""
+        (found,) = super().__call__(*values)
         return found
 
 

@@ -27,12 +27,12 @@ from sdgrad.record.calls import WorksInside, works_inside
 from sdgrad.record.custom import Variables
 from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.table import active, array, known
+from sdgrad.record.named_rule import NamedRule
 from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.outside import shown_line
 from sdgrad.record.values import RULES
 from sdgrad.solvers.algorithms import krylov
 from sdgrad.solvers.closed import Equation, tolerance
-from sdgrad.solvers.named_rule import NamedRule
 
 RESULT, REACHED, RIGHT = "solution", "reached", "right"
 DIRECT = 1024  # unknowns up to which a matrix of all derivatives is made: iterations may fail

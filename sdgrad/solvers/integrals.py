@@ -22,12 +22,12 @@ from sdgrad.record.calls import works_inside
 from sdgrad.record.custom import Variables
 from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import active, array, known
+from sdgrad.record.named_rule import NamedRule
 from sdgrad.record.outside import shown_line
 from sdgrad.record.values import RULES
 from sdgrad.solvers.algorithms.quadrature import search
 from sdgrad.solvers.implicit import recorded
 from sdgrad.solvers.initial_value.problem import moves
-from sdgrad.solvers.named_rule import NamedRule
 
 RESULT, ERROR, POINTS = "integral", "error", "points"
 ELEMENTS = 1 << 22  # of integrals of parts

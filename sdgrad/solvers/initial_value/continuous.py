@@ -21,10 +21,10 @@ from sdgrad.api.vjp import vjp
 from sdgrad.program.custom_rule import COTANGENT
 from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.table import array
+from sdgrad.record.named_rule import NamedRule
 from sdgrad.solvers.algorithms.adaptive import walk_intervals
 from sdgrad.solvers.implicit import recorded, shaped, zeros
 from sdgrad.solvers.initial_value.problem import AT, BEGIN, END, RESULT, START, Problem, moves
-from sdgrad.solvers.named_rule import NamedRule
 
 APART = 1e-3  # what results may change by, relative to states, if they begin where the way back has ended
 

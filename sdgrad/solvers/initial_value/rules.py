@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sdgrad.program.custom_rule import COTANGENT, TANGENT
+from sdgrad.record.named_rule import NamedRule
 from sdgrad.solvers.initial_value.backward import Backward
 from sdgrad.solvers.initial_value.forward import Forward
 from sdgrad.solvers.initial_value.problem import RESULT, SAVED, TIMES, Problem
-from sdgrad.solvers.named_rule import NamedRule
 
 
 @dataclass(frozen=True, eq=False)

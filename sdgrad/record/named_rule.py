@@ -1,4 +1,4 @@
-"""Describe rules of nodes that solvers record: what they take is known by name when the node is made."""
+"""Describe rules of nodes of ours: what they take is known by name when the node is recorded."""
 
 from __future__ import annotations
 

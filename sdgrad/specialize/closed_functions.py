@@ -1,0 +1,73 @@
+"""Close a recorded function over what it reads: a program of its variables and of everything else, as arguments too.
+
+The rule of a node is recorded apart from the function that has the node. What the node's function reads from there, by
+closure, reaches the rule as operands, and has its derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from sdgrad.program.tree import Program
+from sdgrad.record.calls import WorksInside, closed, splice
+from sdgrad.record.functions.table import active, known, own
+from sdgrad.record.index_arrays import checked_operands
+from sdgrad.runtime.call.checks import Checks
+from sdgrad.specialize.arguments import Call
+from sdgrad.specialize.nested_calls import with_fixed
+from sdgrad.specialize.signature import Signature
+
+C = TypeVar("C", bound="ClosedFunction")
+
+
+@dataclass(eq=False)
+class ClosedFunction(WorksInside):
+    """A function as a program: ``f(*variables, *operands)``, which returns its results in a list.
+
+    :param variables: the names of its first arguments.
+    :param operands: the values of the others where the function was closed, by name.
+    """
+
+    signature: Signature
+    variables: tuple[str, ...]
+    operands: Mapping[str, Any]
+    checks: Mapping[str, Checks]
+
+    @classmethod
+    def of_call(cls: type[C], call: Call, variables: Sequence[str] = ()) -> C:
+        """Close the function of a call in the recording that goes on.
+
+        :param variables: leaves among the call's arguments that stay variables.
+        """
+        recorder = active()
+        signature, arguments = with_fixed(call.f, call.arguments, lambda examples: Signature.of(call.f, examples))
+        arguments = checked_operands(recorder, signature.limits, arguments)
+        leaves = {n: v for n, v in arguments.items() if n not in variables}
+        taken = {**leaves, **{n: v for n, v in signature.closure.items() if not isinstance(v, Checks)}}
+        used = {*signature.program.arguments, *signature.program.symbols}
+        operands = {n: closed(recorder, v) for n, v in taken.items() if n in used}
+        checks = {n: v for n, v in signature.closure.items() if isinstance(v, Checks)}
+        return cls(signature, tuple(variables), operands, checks)
+
+    @property
+    def program(self) -> Program:
+        """Return the function's program."""
+        return self.signature.program
+
+    def __call__(self, *values: Any) -> Any:
+        """Record the function of its variables and its operands, in order."""
+        return self._of(values, {}, {n: known(np.zeros(1, np.int64)) for n in self.checks})
+
+    def check(self, *variables: Any) -> None:
+        """Record the function's own checks (``assert``, ``raise``, indices), which a call makes none of."""
+        if self.checks:
+            self._of((*variables, *self.operands.values()), self.checks, {})
+
+    def _of(self, values: Sequence[Any], checks: Mapping[str, Checks], unchecked: Mapping[str, Any]) -> list[Any]:
+        given = dict(zip((*self.variables, *self.operands), map(own, values), strict=True))
+        shapes = self.signature.result_shapes()
+        return splice(active(), self.program, checks, {**given, **unchecked}, shapes)
