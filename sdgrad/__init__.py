@@ -34,6 +34,7 @@ from sdgrad.errors import DifferentiationError, SdgradError
 from sdgrad.program.custom_rule import custom_jvp, custom_region, custom_vjp
 from sdgrad.record.callbacks import pure_callback
 from sdgrad.record.functions.detached import detach, stop_gradient
+from sdgrad.record.kept_results import checkpoint_name
 from sdgrad.runtime.call.result_pool import free_memory
 from sdgrad.runtime.compile.precompiled_header import prepare
 from sdgrad.solvers import fixed_point, linear_solve, minimize, root, solve_ivp
@@ -67,6 +68,7 @@ __all__ = [
     "add_backward_pass",
     "add_forward_tangent",
     "checkpoint",
+    "checkpoint_name",
     "compile_forward",
     "compile_gradient",
     "config",

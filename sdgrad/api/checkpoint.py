@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from sdgrad.api.forward import in_place
 from sdgrad.api.jvp import jvp
@@ -20,18 +22,20 @@ from sdgrad.errors import ArgumentError
 from sdgrad.program.custom_rule import COTANGENT, TANGENT, CustomRule
 from sdgrad.program.tree import Node, writes
 from sdgrad.record.calls import works_inside
-from sdgrad.record.custom import Variables
+from sdgrad.record.custom import Variables, put
+from sdgrad.record.kept_results import Kept
 from sdgrad.record.named_rule import NamedRule
 from sdgrad.record.recorder import Recorder
-from sdgrad.record.stores import fill
+from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Number
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.closed_functions import ClosedFunction
 
-POLICIES = ("nothing", "everything")
+KEPT = "kept_results"  # the argument for what is kept
+POLICIES = NOTHING, EVERYTHING, DOTS = "nothing", "everything", "dots"
 
 
-def checkpoint(f: Callable | None = None, *, policy: str = "nothing") -> Any:
+def checkpoint(f: Callable | None = None, *, policy: str | Iterable[str] = NOTHING) -> Any:
     """Return ``f`` as a function of which derivatives keep little: they compute it again from its arguments.
 
     Inside of a function that is differentiated, what a call of ``f`` computes on its way is dropped, and made again
@@ -39,24 +43,27 @@ def checkpoint(f: Callable | None = None, *, policy: str = "nothing") -> Any:
     derivatives of every order and mode, arguments and results that are nests, arrays that it reads from outside.
     Compare ``jax.checkpoint`` and ``torch.utils.checkpoint``.
 
-    :param policy: ``"nothing"``: only arguments are kept; ``"everything"``: as without ``checkpoint``.
+    :param policy: what is kept beside the arguments: ``"nothing"``; ``"dots"``, the products of matrices (``@``,
+        ``einsum``, ..); the names that :func:`checkpoint_name` gives, in a list; ``"everything"``, as without
+        ``checkpoint``. What loops and branches inside of ``f`` compute is computed again.
     :raises ArgumentError: there is no such policy; or ``f`` writes an argument, when it is called.
     """
-    if policy not in POLICIES:
-        raise ArgumentError(f"checkpoint: policy is {' or '.join(map(repr, POLICIES))}, not {policy!r}")
+    own = policy if isinstance(policy, str) else frozenset(policy)
+    if isinstance(own, str) and own not in POLICIES:
+        known = ", ".join(map(repr, POLICIES))
+        raise ArgumentError(f"checkpoint: policy is {known}, or a list of names, not {policy!r}")
     if f is None:
-        return functools.partial(checkpoint, policy=policy)
+        return functools.partial(checkpoint, policy=own)
     if not callable(f):
         raise ArgumentError(f"checkpoint takes a function, not {type(f).__name__}")
-    return Checkpointed(f, policy)
+    return Checkpointed(f, own)
 
 
 @dataclass(frozen=True)
-class Checkpointed:
-    """A function whose values are computed again."""
+class OfFunction:
+    """A function made of another one, which has its name and its arguments."""
 
     f: Callable
-    policy: str
 
     @property
     def __name__(self) -> str:
@@ -78,14 +85,29 @@ class Checkpointed:
         """Call the function."""
         return self.f(*args, **kwargs)
 
+
+@dataclass(frozen=True)
+class Checkpointed(OfFunction):
+    """A function whose values are computed again."""
+
+    policy: str | frozenset[str]
+
     def record_call(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """Record a call as one node."""
-        if self.policy == "everything":
+        if self.policy == EVERYTHING:
             return in_place(self.f, args, kwargs)
-        closed = ClosedFunction.of_call(Call.of(self.f, args, kwargs))
-        _refuse_to_write(self.f, closed)
-        closed.check()
-        return closed.signature.nested(tuple(_recorded(recorder, self.f, closed)))
+        first = again = ClosedFunction.of_call(Call.of(self.f, args, kwargs))
+        _refuse_to_write(self.f, first)
+        if self.policy != NOTHING:
+            first = ClosedFunction.of_call(Call.of(Keeping(self.f, self.policy), args, kwargs))
+            kept = _kept(first)
+            if not kept:
+                raise ArgumentError(_nothing_kept(self.f, self.policy))
+            given = Call.of(Taking(self.f, self.policy), (kept, *args), kwargs)
+            again = ClosedFunction.of_call(given, given.nests[KEPT].names)
+        first.check()
+        found = Recomputed(first, again).recorded(recorder, name_of(self.f))
+        return again.signature.nested(found)
 
 
 def _refuse_to_write(f: Callable, closed: ClosedFunction) -> None:
@@ -99,38 +121,109 @@ def _refuse_to_write(f: Callable, closed: ClosedFunction) -> None:
         )
 
 
-def _recorded(recorder: Recorder, f: Callable, closed: ClosedFunction) -> list[Any]:
-    """Record the node of a call, and return its results."""
-    variables, block = Variables(recorder), list[Node]()
-    names = tuple(f"operand_{k}" for k in range(len(closed.operands)))
-    values = [variables.add(n, v) for n, v in zip(names, closed.operands.values(), strict=True)]
-    with recorder.inside(block):
-        found = closed(*values)
-        results = tuple(f"result_{k}" for k in range(len(found)))
-        tensors = [recorder.declare(n, getattr(v, "shape", ()), v.dtype) for n, v in zip(results, found, strict=True)]
-        for tensor, value in zip(tensors, found, strict=True):
-            if isinstance(value, Number):
-                recorder.write(tensor, (), value)
-            else:
-                fill(recorder.array(tensor), value)
-    for name, tensor in zip(results, tensors, strict=True):
-        variables.operands[name] = variables.operand(tensor, not tensor.shape)
-    moved = tuple(n for n in names if n in variables.operands and recorder_dtype(recorder, variables, n) in "fc")
-    asked = tuple(n for n in names if n in variables.operands or n in variables.symbols)
-    rules = [kind(closed, names, asked, moved, results) for kind in (Again, AgainForwards)]
-    rule = CustomRule(name_of(f), names, vjp=rules[0], jvp=rules[1], results=results)
-    recorder.append(variables.call(rule, block))
-    return [recorder.array(t) if t.shape else recorder.read(t, ()) for t in tensors]
+def _kept(first: ClosedFunction) -> tuple[np.ndarray, ...]:
+    """Return arrays like those that a function keeps."""
+    signature = first.signature
+    pairs = zip(signature.outputs, signature.result_shapes(), strict=True)
+    made = [np.zeros(shape, signature.program.containers[n].dtype.as_numpy_dtype()) for n, shape in pairs]
+    return signature.nested(made)[1]
 
 
-def recorder_dtype(recorder: Recorder, variables: Variables, name: str) -> str:
-    """Return the kind of numbers that a variable has."""
+def _nothing_kept(f: Callable, policy: str | frozenset[str]) -> str:
+    what = "no product of matrices" if policy == DOTS else f"no value named {', '.join(sorted(policy))}"
+    where = "what loops and branches compute is computed again"
+    return f"checkpoint: there is {what} to keep in '{name_of(f)}' ({where}): leave the policy out"
+
+
+@dataclass(frozen=True)
+class Keeping(OfFunction):
+    """A function that returns what a policy keeps beside its results."""
+
+    policy: str | frozenset[str]
+
+    def record_call(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        """Record the function."""
+        found, kept = _with_policy(Kept(self.policy, len(recorder.blocks)), self.f, recorder, args, kwargs)
+        return found, tuple(kept.found)
+
+
+@dataclass(frozen=True)
+class Taking(OfFunction):
+    """A function that takes what a policy keeps as its first argument."""
+
+    policy: str | frozenset[str]
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        own = inspect.signature(python_function(self.f))
+        first = inspect.Parameter(KEPT, inspect.Parameter.POSITIONAL_ONLY)
+        return own.replace(parameters=[first, *own.parameters.values()])
+
+    def record_call(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        """Record the function."""
+        given, *others = args
+        kept = Kept(self.policy, len(recorder.blocks), given)
+        return _with_policy(kept, self.f, recorder, tuple(others), kwargs)[0]
+
+
+def _with_policy(
+    kept: Kept, f: Callable, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]
+) -> tuple[Any, Kept]:
+    before, recorder.kept = recorder.kept, kept
+    try:
+        return in_place(f, args, kwargs), kept
+    finally:
+        recorder.kept = before
+
+
+@dataclass(frozen=True, eq=False)
+class Recomputed:
+    """The node of a call.
+
+    :param first: the function as it runs forwards.
+    :param again: the function as it is differentiated: of what is kept, and of its operands.
+    """
+
+    first: ClosedFunction
+    again: ClosedFunction
+
+    def recorded(self, recorder: Recorder, name: str) -> list[Any]:
+        """Record the node, and return the results of the function."""
+        variables, block = Variables(recorder), list[Node]()
+        before = [variables.add(f"first_{k}", v) for k, v in enumerate(self.first.operands.values())]
+        names = tuple(f"operand_{k}" for k in range(len(self.again.operands)))
+        for n, value in zip(names, self.again.operands.values(), strict=True):
+            variables.add(n, value)
+        with recorder.inside(block):
+            tensors = [_in_memory(recorder, k, v) for k, v in enumerate(self.first(*before))]
+        for k, tensor in enumerate(tensors):
+            variables.operands[f"result_{k}"] = variables.operand(tensor, not tensor.shape)
+        results = tuple(f"result_{k}" for k in range(len(tensors)))
+        count = len(results) - len(self.again.variables)
+        asked = tuple(n for n in names if n in variables.operands or n in variables.symbols)
+        moved = tuple(n for n in names if n in variables.operands and _kind(recorder, variables, n) in "fc")
+        pull = Again(self.again, names, asked, moved, results[:count], results[count:])
+        push = None if self.again.variables else AgainForwards(*vars(pull).values())
+        rule = CustomRule(name, names, vjp=pull, jvp=push, results=results)
+        recorder.append(variables.call(rule, block))
+        return [recorder.array(t) if t.shape else recorder.read(t, ()) for t in tensors[:count]]
+
+
+def _in_memory(recorder: Recorder, number: int, value: Any) -> Tensor:
+    """Return memory of its own for a result."""
+    tensor = recorder.declare(f"result_{number}", () if isinstance(value, Number) else value.tensor.shape, value.dtype)
+    put(recorder, tensor, value)
+    return tensor
+
+
+def _kind(recorder: Recorder, variables: Variables, name: str) -> str:
+    """Return what kind of numbers a variable has."""
     return recorder.containers[variables.operands[name].window.container].dtype.as_numpy_dtype().kind
 
 
 @dataclass(frozen=True, eq=False)
 class Again(NamedRule):
-    """The pullback of a function: a function of its operands, and of the cotangents of its results.
+    """The pullback of a function: a function of its operands, of what is kept, and of the cotangents of its results.
 
     :param names: all operands, of which those that are ``asked`` are variables, and those that ``moved`` have
         derivatives.
@@ -141,19 +234,20 @@ class Again(NamedRule):
     asked: tuple[str, ...]
     moved: tuple[str, ...]
     results: tuple[str, ...]
+    kept: tuple[str, ...]
 
     label = "checkpoint"
 
     @property
     def taken(self) -> tuple[str, ...]:
-        return (*self.asked, *(COTANGENT + n for n in self.results))
+        return (*self.asked, *self.kept, *(COTANGENT + n for n in self.results))
 
     def function(self, given: Mapping[str, Any]) -> Callable:
         """Return the function of the operands that have derivatives."""
 
         def of_moved(*values: Any) -> tuple:
-            all_values = {**given, **dict(zip(self.moved, values, strict=True))}
-            return tuple(self.closed(*(all_values[n] for n in self.names)))
+            known = {**given, **dict(zip(self.moved, values, strict=True))}
+            return tuple(self.closed(*(known[n] for n in (*self.kept, *self.names))))
 
         return works_inside(of_moved)
 

@@ -126,11 +126,15 @@ def _operands(
 
 
 def _asked_for(call: CustomCall, program: Program) -> dict[str, Region]:
-    """Return the variables whose values a rule of the user's asks for, whether the block reads them or not."""
+    """Return the variables that the functions of a rule are about, whether the block reads them or not.
+
+    A function that computes its value without an argument may have a derivative by it (a straight-through estimator).
+    """
     if call.rule is None:
         return {}
     parameters = [stem(p) for function in call.rule.functions for p in names_of(function)]
     names = {call.rule.spelled(name) for prefix, name in parameters if not prefix}
+    names |= set(call.rule.parameters or ()) if parameters else set()
     roots = {program.root(call.variables[n].window.container) for n in names & call.variables.keys()}
     return {n: whole_region(n, program.containers[n].shape) for n in sorted(roots - _written_in(call, program))}
 

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from sdgrad.tape.slices import Criterion, closed
 from treetext import block, program, text
 
 from sdgrad.program.naming import all_names
 from sdgrad.tape.plan import Counter
+from sdgrad.tape.slices import Criterion, closed
 from sdgrad.tape.trip_counting import count_trips
 
 DECLARATIONS = """

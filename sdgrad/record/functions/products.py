@@ -23,6 +23,12 @@ WHOLE = slice(None)
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
+def kept_product(value: Any) -> Any:
+    """Return a product, which a policy of checkpoints may keep."""
+    kept = getattr(value, "recorder", None) and value.recorder.kept
+    return kept.value(value) if kept else value
+
+
 @rule(np.matmul, np.linalg.matmul)
 def matmul(x1: Any, x2: Any, /, *, dtype: Any = None) -> Any:
     a, b = array(x1), array(x2)
@@ -34,7 +40,7 @@ def matmul(x1: Any, x2: Any, /, *, dtype: Any = None) -> Any:
     if isinstance(inner[0], int) and isinstance(inner[1], int) and inner[0] != inner[1]:
         raise ValueError(f"matmul: shapes {a.shape} and {b.shape} do not fit: {inner[0]} is not {inner[1]}")
     RULES.agree(a.recorder, inner[:1], inner[1:])
-    return result(a, a.recorder.matmul(left, right))
+    return kept_product(result(a, a.recorder.matmul(left, right)))
 
 
 @rule(np.dot, method="dot")
@@ -254,6 +260,5 @@ def _contracted(
     shape = [extents[c] for c in wanted]
     if summed:
         tensor = recorder.reduction(shape, [extents[c] for c in summed], product, "sum", dtype)
-    else:
-        tensor = recorder.compute(shape, dtype, lambda *i: product(i, ()))
-    return result(arrays[0], tensor)
+        return kept_product(result(arrays[0], tensor))
+    return result(arrays[0], recorder.compute(shape, dtype, lambda *i: product(i, ())))
