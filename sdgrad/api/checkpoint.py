@@ -10,6 +10,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,8 @@ class OfFunction:
     def __name__(self) -> str:
         return name_of(self.f)
 
-    @property
-    def __doc__(self) -> str | None:  # type: ignore[override]
-        return self.f.__doc__
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "__doc__", self.f.__doc__)
 
     @property
     def __wrapped__(self) -> Callable:
@@ -202,7 +202,8 @@ class Recomputed:
         count = len(results) - len(self.again.variables)
         asked = tuple(n for n in names if n in variables.operands or n in variables.symbols)
         moved = tuple(n for n in names if n in variables.operands and _kind(recorder, variables, n) in "fc")
-        pull = Again(self.again, names, asked, moved, results[:count], results[count:])
+        found = tuple(t.dtype.kind in "fc" for t in tensors[:count])
+        pull = Again(self.again, names, asked, moved, results[:count], found, results[count:])
         push = None if self.again.variables else AgainForwards(*vars(pull).values())
         rule = CustomRule(name, names, vjp=pull, jvp=push, results=results)
         recorder.append(variables.call(rule, block))
@@ -227,6 +228,7 @@ class Again(NamedRule):
 
     :param names: all operands, of which those that are ``asked`` are variables, and those that ``moved`` have
         derivatives.
+    :param smooth: which of the results have derivatives.
     """
 
     closed: ClosedFunction
@@ -234,28 +236,33 @@ class Again(NamedRule):
     asked: tuple[str, ...]
     moved: tuple[str, ...]
     results: tuple[str, ...]
+    smooth: tuple[bool, ...]
     kept: tuple[str, ...]
 
     label = "checkpoint"
 
     @property
     def taken(self) -> tuple[str, ...]:
-        return (*self.asked, *self.kept, *(COTANGENT + n for n in self.results))
+        return (*self.asked, *self.kept, *self.seeds)
+
+    @property
+    def seeds(self) -> list[str]:
+        """Return the names of the cotangents."""
+        return [COTANGENT + n for n in compress(self.results, self.smooth)]
 
     def function(self, given: Mapping[str, Any]) -> Callable:
-        """Return the function of the operands that have derivatives."""
+        """Return the function of the operands that have derivatives, with the results that have some."""
 
         def of_moved(*values: Any) -> tuple:
             known = {**given, **dict(zip(self.moved, values, strict=True))}
-            return tuple(self.closed(*(known[n] for n in (*self.kept, *self.names))))
+            return tuple(compress(self.closed(*(known[n] for n in (*self.kept, *self.names))), self.smooth))
 
         return works_inside(of_moved)
 
     def __call__(self, *values: Any) -> tuple:
         """Record the cotangents of the operands that have one."""
         given = self.named(values)
-        seeds = [given[COTANGENT + n] for n in self.results]
-        return vjp(self.function(given), *(given[n] for n in self.moved))[1](*seeds)
+        return vjp(self.function(given), *(given[n] for n in self.moved))[1](*(given[n] for n in self.seeds))
 
 
 class AgainForwards(Again):
@@ -269,4 +276,5 @@ class AgainForwards(Again):
         """Record the tangents of the results."""
         given = self.named(values)
         points = [tuple(given[prefix + n] for n in self.moved) for prefix in ("", TANGENT)]
-        return jvp(self.function(given), *points)[1]
+        found = iter(jvp(self.function(given), *points)[1])
+        return tuple(next(found) if is_smooth else 0.0 for is_smooth in self.smooth)
