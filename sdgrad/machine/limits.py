@@ -72,4 +72,6 @@ NAMES = "bytes", "KiB", "MiB", "GiB", "TiB"
 def shown(size: int) -> str:
     """Return a number of bytes in the largest unit of which there is at least one."""
     power = min((max(size, 1).bit_length() - 1) // 10, len(NAMES) - 1)
-    return f"{size / 1024**power:.3g} {NAMES[power]}"
+    count = size / 1024**power
+    digits = f"{count:.0f}" if count >= 100 else f"{count:.3g}"  # three digits of 1000 would be 1e+03
+    return f"{digits} {NAMES[power]}"

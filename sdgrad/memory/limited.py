@@ -15,10 +15,11 @@ from sdgrad.config import config, device
 from sdgrad.errors import ArgumentError, MemoryLimitError
 from sdgrad.machine.limits import Limit, shown
 from sdgrad.memory.durations import seconds
-from sdgrad.memory.footprint import bounds_of_loops, bytes_of, largest, results
+from sdgrad.memory.footprint import bounds_of_loops, largest, results
 from sdgrad.memory.plan import MemoryPlan, Planner, as_given
 from sdgrad.memory.report import Timeline
 from sdgrad.optimize.passes import optimize
+from sdgrad.program.own_memory import bytes_of
 from sdgrad.program.tree import Program, writes
 from sdgrad.tape.split import Halves
 

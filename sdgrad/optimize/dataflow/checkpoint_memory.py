@@ -22,6 +22,7 @@ from dace import data as dt
 
 from sdgrad.program.descriptors import dense
 from sdgrad.program.names import Names
+from sdgrad.program.own_memory import ALIGNED, aligned, has_own_memory
 from sdgrad.program.tree import Block, Container, Node, NodeCall, Program, rewritten, walk, whole_region
 from sdgrad.runtime.libraries.checkpoint_schedule import (
     SEVERAL_TYPES,
@@ -30,9 +31,8 @@ from sdgrad.runtime.libraries.checkpoint_schedule import (
     CheckpointSchedule,
     count_of_numbers,
 )
-from sdgrad.tape.room import Units, rounded, units_for
+from sdgrad.tape.room import Units, units_for
 
-ALIGNED = 64  # bytes
 BYTES = {dace.uint8, dace.int8}  # may lie over numbers of any type (C++20, 7.2.1)
 
 
@@ -89,7 +89,7 @@ class LoopRoom:
         """Return the room in one array of as many bytes as the arrays apart take; None if that cannot be."""
         if self.units.state == 0:
             return None
-        state, tape = (sum(_aligned(bytes_of_place(c)) for c in found) for found in (self.states, self.tapes))
+        state, tape = (sum(aligned(bytes_of_place(c)) for c in found) for found in (self.states, self.tapes))
         units = units_for(state, tape, ALIGNED)
         room = min(self.bytes(self.given) // units.size, self.trips * units.tape)
         if room < units.state + units.tape:  # of small arrays, which would begin where no cache line does
@@ -151,16 +151,10 @@ class LoopRoom:
         }
 
 
-def _aligned(size: int) -> int:
-    return rounded(size, ALIGNED)
-
-
 def _is_own(container: Container, program: Program) -> bool:
     """True for a temporary with memory of its own and a known size, row by row."""
-    desc = container.desc
-    plain = type(desc) is dt.Array and desc.transient and container.view_of is None
-    known = plain and not desc.free_symbols and desc.is_packed_c_strides()
-    return known and container.name not in program.arguments and desc.storage == dace.StorageType.Default
+    own = has_own_memory(container) and container.name not in program.arguments
+    return own and container.desc.is_packed_c_strides()
 
 
 def bytes_of_place(container: Container) -> int:
@@ -187,7 +181,7 @@ def _laid(
         )
         part = dace.subsets.Range([(offset, int(whole.shape[0]) - 1, 1)])
         made[container.name] = replace(container, desc=view, view_of=whole.name, view_subset=part)
-        offset += _aligned(bytes_of_place(container))
+        offset += aligned(bytes_of_place(container))
     return made
 
 
