@@ -78,6 +78,13 @@ def counted(x, steps):
     return np.sum(y)
 
 
+def values(x):
+    y = np.copy(x)
+    for _ in range(T):
+        y[1:-1] = y[1:-1] + 0.1 * np.sin(y[:-2] + y[2:] - 2 * y[1:-1])
+    return y * y
+
+
 def arguments(f):
     """Arguments of a program."""
     rng = np.random.default_rng(0)

@@ -19,8 +19,7 @@ from sdgrad.memory.footprint import bounds_of_loops, largest, results
 from sdgrad.memory.plan import MemoryPlan, Planner, as_given
 from sdgrad.memory.report import Timeline
 from sdgrad.optimize.passes import optimize
-from sdgrad.program.own_memory import bytes_of
-from sdgrad.program.tree import Program, writes
+from sdgrad.program.tree import Program
 from sdgrad.tape.split import Halves
 
 SHARING = ("checkpoint-memory", "buffer-sharing")
@@ -109,7 +108,7 @@ def within(program: Program, request: Request, given: bool = False) -> tuple[Dif
     if limit is None:
         return made.smallest
     found = made.fastest(limit + theirs)
-    if found is None:
+    if found is None or limit + request.memory_limit.beside < request.memory_limit.least:
         raise _too_large(program, request.memory_limit, made.smallest[1], theirs)
     return found
 
@@ -139,27 +138,43 @@ def unplaced(program: Program) -> Program:
     return made
 
 
-def halves_within(parts: Halves, limit: Limit) -> tuple[tuple[MemoryPlan, MemoryPlan] | None, Limit]:
-    """Return the plans of a forward and a backward half, and the limit in bytes.
+@dataclass(frozen=True)
+class PlannedHalves:
+    """Plans of a forward and a backward half."""
 
-    No plans if these take more, with what is between them.
-    """
-    plans = as_given(unplaced(parts.forward)), as_given(unplaced(parts.backward))
-    takes = max(bytes_of_half(p, parts) for p in plans)
-    most = limit.within(takes)
-    return (plans if most is not None and takes <= most else None), Limit(most)
+    forward: MemoryPlan
+    backward: MemoryPlan
+
+    @staticmethod
+    def of(parts: Halves) -> PlannedHalves:
+        """Place the arrays of both."""
+        return PlannedHalves(as_given(unplaced(parts.forward)), as_given(unplaced(parts.backward)))
+
+    @property
+    def bytes(self) -> int:
+        """Return what one of both takes at most, with what the first one leaves: its results and the tape."""
+        return max(self.forward.bytes, results(self.forward.apart) + self.backward.bytes)
+
+    def limit(self, given: Limit) -> Limit:
+        """Return a limit whose share, if it is one, is one of both, as bytes."""
+        most = given.within(self.bytes)
+        return replace(given, share=None, bytes=None if most is None else most + given.beside)
+
+    def fit(self, limit: Limit) -> bool:
+        """True if they take no more than some bytes."""
+        most = limit.within(self.bytes)
+        return most is not None and self.bytes <= most
 
 
-def bytes_of_half(plan: MemoryPlan, parts: Halves) -> int:
-    """Return the bytes of a half with what the forward half leaves, wherever that is."""
-    program = plan.program
-    written = {program.root(w) for node in program.body for w in writes(node)}
-    return plan.bytes + sum(bytes_of(program.containers[n]) for n in parts.kept - written if n in program.arguments)
+def primal_within(program: Program, limit: Limit) -> tuple[MemoryPlan, Limit]:
+    """Return the plan of a function, and the limit for its gradient that runs after it, while its results are there."""
+    plan = as_given(unplaced(program))
+    return plan, replace(limit, beside=limit.beside + results(plan.apart), least=limit.beside + plan.bytes)
 
 
 def _too_large(program: Program, limit: Limit, least: MemoryPlan, theirs: int) -> MemoryLimitError:
     """Return the error that says how much a program takes at least, and what for."""
-    needed = least.bytes - theirs
+    needed = max(limit.least, least.bytes - theirs + limit.beside)
     what = "\n".join(f"    {piece}" for piece in Timeline.of(least).at_peak()[:NAMED])
     told = f"'{program.name}' takes {shown(needed)} at least ({needed:,} bytes), more than its memory_limit of {limit}"
     return MemoryLimitError(
