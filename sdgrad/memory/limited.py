@@ -18,8 +18,9 @@ from sdgrad.memory.durations import seconds
 from sdgrad.memory.footprint import bounds_of_loops, largest, results
 from sdgrad.memory.plan import MemoryPlan, Planner, as_given
 from sdgrad.memory.report import Timeline
+from sdgrad.optimize.dataflow.checkpoint_memory import rooms
 from sdgrad.optimize.passes import optimize
-from sdgrad.program.tree import Program
+from sdgrad.program.tree import Loop, Node, NodeCall, Program, walk
 from sdgrad.tape.split import Halves
 
 SHARING = ("checkpoint-memory", "buffer-sharing")
@@ -61,7 +62,7 @@ class Alternatives:
     @property
     def seconds(self) -> float:
         """Estimate the time of a call without a limit."""
-        return max(1e-9, seconds(self.plain.planner.program.body, self.plain.planner.program))
+        return max(1e-9, seconds_with_tapes(self.plain.planner.program) + self.unlimited.seconds)
 
     @cached_property
     def smallest(self) -> tuple[Differentiated, MemoryPlan]:
@@ -83,6 +84,21 @@ class Alternatives:
         limits = np.geomspace(self.unlimited.bytes, self.smallest[1].bytes, points)
         plans = [self.smallest[1], *(found[1] for n in limits[:-1] if (found := self.fastest(int(n))) is not None)]
         return list(_better(sorted([self.unlimited, *plans], key=lambda p: (p.bytes, p.seconds))))[::-1]
+
+
+def seconds_with_tapes(program: Program) -> float:
+    """Estimate the time of a program whose loops keep all tapes: each part of a schedule stands for all trips."""
+    trips = {r.numbers: r.trips for r in rooms(program)}
+
+    def of_node(node: Node) -> float:
+        calls = [n for n in walk((node,)) if isinstance(n, NodeCall) and "_was" in n.inputs]
+        found = next((n for c in calls if (n := c.inputs["_was"].container) in trips), None)
+        inner = [n for n in node.body if isinstance(n, Loop)] if isinstance(node, Loop) else []
+        if found is None or not inner:
+            return seconds((node,), program)
+        return trips[found] * seconds(inner[-1].body, program)
+
+    return sum(map(of_node, program.body))
 
 
 def _better(plans: list[MemoryPlan]) -> Iterator[MemoryPlan]:

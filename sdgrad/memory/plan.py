@@ -90,7 +90,8 @@ class MemoryPlan:
 def as_given(program: Program) -> MemoryPlan:
     """Return the plan with the rooms that loops have been given."""
     found = rooms(program)
-    return placed(program, [Region((), r) for r in found], [Option(0.0, units=r.given) for r in found])
+    chosen = [Option(seconds_again(r, r.given, seconds_of_trip(r, program)), units=r.given) for r in found]
+    return placed(program, [Region((), r) for r in found], chosen)
 
 
 @dataclass
@@ -266,8 +267,12 @@ def _region(room: LoopRoom, ranges: LiveRanges, program: Program) -> Region:
 
 def _room_of(room: LoopRoom, units: int, span: Span, trip: float) -> Option:
     """Return a room of some units as an option, given the time of a trip."""
-    again = 0.0 if room.fixed else runs(room.trips, room.units.state, room.units.tape, units) - room.trips
-    return Option(trip * again, ((span, room.bytes(units) + table_of(room, units)),), units=units)
+    return Option(seconds_again(room, units, trip), ((span, room.bytes(units) + table_of(room, units)),), units=units)
+
+
+def seconds_again(room: LoopRoom, units: int, trip: float) -> float:
+    """Estimate the time of the trips that a room of some units makes run again, given that of one."""
+    return 0.0 if room.fixed else trip * (runs(room.trips, room.units.state, room.units.tape, units) - room.trips)
 
 
 def table_of(room: LoopRoom, units: int) -> int:

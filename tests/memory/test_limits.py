@@ -9,6 +9,7 @@ from pathlib import Path
 import long_tapes as programs
 import numpy as np
 import pytest
+from checkpointed import every_loop, in_room_for
 
 import sdgrad
 from sdgrad.errors import ArgumentError, MemoryLimitError
@@ -73,6 +74,17 @@ def test_time_does_not_grow_with_the_limit():
     assert slowdowns == sorted(slowdowns)
     assert [p.bytes for p in curve.points] == sorted((p.bytes for p in curve.points), reverse=True)
     assert "1 loop with checkpoints" in str(curve)
+
+
+def test_times_are_relative_to_the_checkpoints_that_loops_have_without_a_limit(monkeypatch):
+    args = programs.arguments(programs.diffusion)
+    tapes = sdgrad.memory_plan(programs.diffusion, *args, points=4)
+    every_loop(monkeypatch)
+    in_room_for(4, monkeypatch)
+    rooms = sdgrad.memory_plan(programs.diffusion, *args, points=4)
+    assert rooms.unlimited < tapes.unlimited
+    assert rooms.points[0].slowdown == 1
+    assert 1 < rooms.points[-1].slowdown < 0.7 * tapes.points[-1].slowdown
 
 
 def test_a_curve_is_measured():
