@@ -61,6 +61,14 @@ def solves(x, w):
     return np.sum(y) + np.sum(np.linalg.inv(a))
 
 
+def libraries(x):
+    """Calls that take memory of their own: lines of a prime length, matrices that are not square, small ones."""
+    lines = np.abs(np.fft.fft(x[:2999]))
+    tall = np.linalg.svd(np.reshape(x, (1000, 3)), compute_uv=False)
+    small = np.reshape(x[:400], (20, 20))
+    return np.sum(lines) + np.sum(tall) + np.sum(np.linalg.cholesky(small @ small.T + 20 * np.eye(20)))
+
+
 def nested(x):
     y = np.copy(x)
     for k in range(20):
@@ -93,4 +101,4 @@ def arguments(f):
     return [rng.uniform(0.1, 0.9, N) if n == "x" else more[n]() for n in names]
 
 
-ALL = (diffusion, layers, steps_in_place, two_loops, branching, solves, nested, counted)
+ALL = (diffusion, layers, steps_in_place, two_loops, branching, solves, libraries, nested, counted)
