@@ -61,6 +61,14 @@ def solves(x, w):
     return np.sum(y) + np.sum(np.linalg.inv(a))
 
 
+def libraries(x):
+    """Calls that take memory of their own: lines of a prime length, matrices that are not square, small ones."""
+    lines = np.abs(np.fft.fft(x[:2999]))
+    tall = np.linalg.svd(np.reshape(x, (1000, 3)), compute_uv=False)
+    small = np.reshape(x[:400], (20, 20))
+    return np.sum(lines) + np.sum(tall) + np.sum(np.linalg.cholesky(small @ small.T + 20 * np.eye(20)))
+
+
 def nested(x):
     y = np.copy(x)
     for k in range(20):
@@ -95,6 +103,13 @@ def left_early(x):
     return np.sum(y * y)
 
 
+def values(x):
+    y = np.copy(x)
+    for _ in range(T):
+        y[1:-1] = y[1:-1] + 0.1 * np.sin(y[:-2] + y[2:] - 2 * y[1:-1])
+    return y * y
+
+
 def arguments(f):
     """Arguments of a program."""
     rng = np.random.default_rng(0)
@@ -103,4 +118,7 @@ def arguments(f):
     return [rng.uniform(0.1, 0.9, N) if n == "x" else more[n]() for n in names]
 
 
-ALL = (diffusion, layers, steps_in_place, two_loops, branching, solves, nested, counted, until, left_early)
+ALL = (
+    *(diffusion, layers, steps_in_place, two_loops, branching, solves, libraries, nested, counted),
+    *(until, left_early),
+)

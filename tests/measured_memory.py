@@ -1,16 +1,20 @@
 """Print as JSON what calls within limits take, counted by the allocator; run with the meter loaded."""
 
 import ctypes
+import functools
 import gc
 import json
 import sys
 
 import long_tapes as programs
 import numpy as np
+from onnx import TensorProto, helper, numpy_helper
 
 import sdgrad
+import sdgrad.onnx
 from sdgrad.runtime.call import persistent_workspace
 
+RNG = np.random.default_rng(0)
 LIMITS = ("100%", "75%", "50%", "25%", "min")
 
 
@@ -45,8 +49,69 @@ def measured(meter, f):
         yield {"limit": limit, "allowed": allowed, "taken": meter.meter_most() - before, "error": error}
 
 
+def model():
+    """A chain of layers as an ONNX model, whose tape is larger than its weights."""
+    nodes, weights = [], []
+    for k in range(8):
+        weights.append(numpy_helper.from_array(0.2 * RNG.standard_normal((16, 16)), f"w{k}"))
+        nodes.append(helper.make_node("MatMul", [f"x{k}", f"w{k}"], [f"y{k}"]))
+        nodes.append(helper.make_node("Tanh", [f"y{k}"], [f"x{k + 1}"]))
+    nodes.append(helper.make_node("ReduceMean", ["x8"], ["loss"]))
+    x, loss = (helper.make_tensor_value_info(n, TensorProto.DOUBLE, s) for n, s in (("x0", [512, 16]), ("loss", None)))
+    graph = helper.make_graph(nodes, "chain", [x], [loss], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
+
+
+def pulled_back(meter, vjp, cotangent):
+    """Rows of the bytes of a limit, and what a call and its pullback take, for a share and for the least."""
+
+    def called(limit):
+        _, pullback = vjp(limit)
+        sdgrad.free_memory()
+        found = pullback(cotangent)
+        return [*(found.values() if isinstance(found, dict) else found)]
+
+    def taken(limit):
+        called(limit)
+        gc.collect()
+        sdgrad.free_memory()
+        before = meter.meter_start()
+        return called(limit), meter.meter_most() - before
+
+    whole, most = taken(None)
+    least = refused(called, 1)
+    for limit in (most, most * 3 // 4, least):
+        if limit < least:
+            yield {"limit": limit, "least": refused(called, limit)}
+            continue
+        found, bytes_taken = taken(limit)
+        error = max(float(np.max(np.abs(a - b)) / np.max(np.abs(b))) for a, b in zip(found, whole, strict=True))
+        yield {"limit": limit, "taken": bytes_taken, "error": error, "whole": most}
+
+
+def refused(called, limit):
+    """What the error says that a call takes at least."""
+    try:
+        called(limit)
+    except sdgrad.errors.MemoryLimitError as error:
+        return error.least
+    raise AssertionError(f"{limit} bytes are enough")
+
+
+def pullbacks(meter):
+    """Rows of a function and of a model."""
+    x = RNG.random(programs.N)
+    yield "function", list(pulled_back(meter, lambda limit: sdgrad.vjp(programs.values, x, memory_limit=limit), x))
+    chain = model()
+    loaded = functools.cache(lambda limit: sdgrad.onnx.load(chain, memory_limit=limit))
+    batch = RNG.standard_normal((512, 16))
+    yield "model", list(pulled_back(meter, lambda limit: loaded(limit).vjp(batch), np.ones((1, 1))))
+
+
 if __name__ == "__main__":
     persistent_workspace.MOST = 0  # all memory is that of a call
     loaded = ctypes.CDLL(sys.argv[1])
     loaded.meter_start.restype = loaded.meter_most.restype = ctypes.c_long
-    print(json.dumps({f.__name__: list(measured(loaded, f)) for f in programs.ALL}))
+    with sdgrad.config.override(optimization_level=1):
+        rows = {f.__name__: list(measured(loaded, f)) for f in programs.ALL} | dict(pullbacks(loaded))
+    print(json.dumps(rows))

@@ -93,14 +93,16 @@ def memory_plan(
         signature, _, _, request = question.question(call.arguments)
         made = Alternatives.of(signature.program, replace(request, memory_limit=None))
     found = made.curve(points)
-    plans = [_point(p, made.seconds) for p in found]
+    plans = [_point(p, made) for p in found]
     if measure:
         plans = [replace(p, seconds=_measured(f, wrt, p.bytes, args, kwargs)) for p in plans]
-    return MemoryCurve(signature.program.name, found[0].bytes if made.plain else None, tuple(plans))
+    whole = made.unlimited.bytes if made.plain else None
+    return MemoryCurve(signature.program.name, whole, tuple(plans))
 
 
-def _point(plan: MemoryPlan, whole: float) -> PlanPoint:
-    return PlanPoint(plan.bytes, 1 + plan.seconds / whole, plan.units, plan.segments)
+def _point(plan: MemoryPlan, made: Alternatives) -> PlanPoint:
+    slowdown = 1 + (plan.seconds - made.before) / made.seconds
+    return PlanPoint(plan.bytes, slowdown, plan.units, plan.segments)
 
 
 def _measured(f: Callable, wrt: Wrt, limit: int, args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:

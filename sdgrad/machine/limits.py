@@ -22,10 +22,14 @@ class Limit:
 
     :param bytes: None: a share, or the least.
     :param share: None: some bytes, or the least.
+    :param beside: bytes of the call that are not those of its program: copies of arguments, what a call before it left.
+    :param least: bytes that are needed anyway, for another program.
     """
 
     bytes: int | None = None
     share: float | None = None
+    beside: int = 0
+    least: int = 0
 
     @staticmethod
     def of(given: Any) -> Limit | None:
@@ -46,8 +50,9 @@ class Limit:
         return Limit(bytes=size)
 
     def within(self, unlimited: int) -> int | None:
-        """Return the limit in bytes, given those without a limit; None for the least."""
-        return int(self.share * unlimited) if self.share is not None else self.bytes
+        """Return the bytes that are left for the program, given those without a limit; None for the least."""
+        whole = int(self.share * (unlimited + self.beside)) if self.share is not None else self.bytes
+        return whole if whole is None else whole - self.beside
 
     def __str__(self) -> str:
         if self.share is not None:
@@ -72,4 +77,6 @@ NAMES = "bytes", "KiB", "MiB", "GiB", "TiB"
 def shown(size: int) -> str:
     """Return a number of bytes in the largest unit of which there is at least one."""
     power = min((max(size, 1).bit_length() - 1) // 10, len(NAMES) - 1)
-    return f"{size / 1024**power:.3g} {NAMES[power]}"
+    count = size / 1024**power
+    digits = f"{count:.0f}" if count >= 100 else f"{count:.3g}"  # three digits of 1000 would be 1e+03
+    return f"{digits} {NAMES[power]}"

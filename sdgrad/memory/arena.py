@@ -23,9 +23,8 @@ from sdgrad.analysis.live_ranges import LiveRanges
 from sdgrad.memory.offsets import Block, place
 from sdgrad.program.descriptors import dense
 from sdgrad.program.naming import all_names
+from sdgrad.program.own_memory import aligned, bytes_of, has_own_memory
 from sdgrad.program.tree import Container, Program, local_names, walk
-
-ALIGNED = 64  # bytes
 
 
 @dataclass(frozen=True)
@@ -60,19 +59,13 @@ def placeable(program: Program) -> list[str]:
     """Return the temporaries of more than one element, of known size, that no scope has to itself."""
     local = {c for n in walk(program.body) for c in local_names(n)}
     rest = program.containers.keys() - local - set(program.arguments)
-    return [n for n in program.containers if n in rest and _has_known_size(program.containers[n])]
-
-
-def _has_known_size(container: Container) -> bool:
-    desc = container.desc
-    plain = type(desc) is dt.Array and desc.transient and container.view_of is None and not desc.free_symbols
-    return plain and desc.storage == dace.StorageType.Default and desc.total_size > 1
+    found = ((n, c) for n, c in program.containers.items() if n in rest)
+    return [n for n, c in found if has_own_memory(c) and c.desc.total_size > 1]
 
 
 def size_in_arena(container: Container) -> int:
     """Return the bytes of an array with those up to where the next one begins."""
-    size = int(container.desc.total_size) * container.dtype.bytes
-    return -(-size // ALIGNED) * ALIGNED
+    return aligned(bytes_of(container))
 
 
 def in_arenas(program: Program, found: Sequence[Placement]) -> Program:

@@ -18,6 +18,7 @@ from sdgrad.analysis.live_ranges import LiveRanges
 from sdgrad.analysis.uses import users
 from sdgrad.memory.arena import placeable, size_in_arena
 from sdgrad.memory.scratch import scratch
+from sdgrad.program.own_memory import bytes_of
 from sdgrad.program.tree import Block, Container, Loop, Program, Scope, walk, writes
 
 
@@ -102,8 +103,3 @@ def largest(container: Container, bounds: Bounds) -> int | None:
     ends = itertools.product(*(bounds[str(s)] for s in symbols))
     most = max(int(size.subs(dict(zip(symbols, values, strict=True)))) for values in ends)
     return most * container.dtype.bytes
-
-
-def bytes_of(container: Container) -> int:
-    """Return the bytes of a container of known size."""
-    return int(container.desc.total_size) * container.dtype.bytes

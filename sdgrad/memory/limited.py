@@ -16,11 +16,12 @@ from sdgrad.config import config, device
 from sdgrad.errors import ArgumentError, MemoryLimitError
 from sdgrad.machine.limits import Limit, shown
 from sdgrad.memory.durations import seconds
-from sdgrad.memory.footprint import bounds_of_loops, bytes_of, largest, results
+from sdgrad.memory.footprint import bounds_of_loops, largest, results
 from sdgrad.memory.plan import MemoryPlan, Planner, as_given
 from sdgrad.memory.report import Timeline
+from sdgrad.optimize.dataflow.checkpoint_memory import rooms
 from sdgrad.optimize.passes import optimize
-from sdgrad.program.tree import Program, writes
+from sdgrad.program.tree import Loop, Node, NodeCall, Program, walk
 from sdgrad.tape.split import Halves
 
 SHARING = ("checkpoint-memory", "buffer-sharing")
@@ -92,8 +93,12 @@ class Alternatives:
     @property
     def seconds(self) -> float:
         """Estimate the time of a call without a limit."""
-        program = self.first.planner.program
-        return max(1e-9, seconds(program.body, program))
+        return max(1e-9, seconds_with_tapes(self.first.planner.program) + self.before)
+
+    @property
+    def before(self) -> float:
+        """Estimate the time that a call without a limit takes beside one that keeps all tapes."""
+        return self.unlimited.seconds if self.plain else 0.0
 
     @cached_property
     def smallest(self) -> tuple[Differentiated, MemoryPlan]:
@@ -115,6 +120,22 @@ class Alternatives:
         limits = np.geomspace(self.largest.bytes, self.smallest[1].bytes, points)
         plans = [self.smallest[1], *(found[1] for n in limits[:-1] if (found := self.fastest(int(n))) is not None)]
         return list(_better(sorted([self.largest, *plans], key=lambda p: (p.bytes, p.seconds))))[::-1]
+
+
+def seconds_with_tapes(program: Program) -> float:
+    """Estimate the time of a program whose loops keep all tapes: each part of a schedule stands for all trips."""
+    trips = {r.numbers: r.reckoned for r in rooms(program)}
+
+    def of_node(node: Node) -> float:
+        calls = [n for n in walk((node,)) if isinstance(n, NodeCall) and "_was" in n.inputs]
+        found = next((n for c in calls if (n := c.inputs["_was"].container) in trips), None)
+        inner = [n for n in node.body if isinstance(n, Loop)] if isinstance(node, Loop) else []
+        forwards = isinstance(node, Loop) and any(n in node.body for n in calls if n.node.kind == "trip")
+        if found is None or not inner or forwards:
+            return seconds((node,), program)
+        return trips[found] * seconds(inner[-1].body, program)
+
+    return sum(map(of_node, program.body))
 
 
 def _better(plans: list[MemoryPlan]) -> Iterator[MemoryPlan]:
@@ -141,7 +162,7 @@ def within(program: Program, request: Request, given: bool = False) -> tuple[Dif
     if limit is None:
         return made.smallest
     found = made.fastest(limit + theirs)
-    if found is None:
+    if found is None or limit + request.memory_limit.beside < request.memory_limit.least:
         raise _too_large(program, request.memory_limit, made.smallest[1], theirs)
     return found
 
@@ -173,27 +194,43 @@ def unplaced(program: Program) -> Program:
     return made
 
 
-def halves_within(parts: Halves, limit: Limit) -> tuple[tuple[MemoryPlan, MemoryPlan] | None, Limit]:
-    """Return the plans of a forward and a backward half, and the limit in bytes.
+@dataclass(frozen=True)
+class PlannedHalves:
+    """Plans of a forward and a backward half."""
 
-    No plans if these take more, with what is between them.
-    """
-    plans = as_given(unplaced(parts.forward)), as_given(unplaced(parts.backward))
-    takes = max(bytes_of_half(p, parts) for p in plans)
-    most = limit.within(takes)
-    return (plans if most is not None and takes <= most else None), Limit(most)
+    forward: MemoryPlan
+    backward: MemoryPlan
+
+    @staticmethod
+    def of(parts: Halves) -> PlannedHalves:
+        """Place the arrays of both."""
+        return PlannedHalves(as_given(unplaced(parts.forward)), as_given(unplaced(parts.backward)))
+
+    @property
+    def bytes(self) -> int:
+        """Return what one of both takes at most, with what the first one leaves: its results and the tape."""
+        return max(self.forward.bytes, results(self.forward.apart) + self.backward.bytes)
+
+    def limit(self, given: Limit) -> Limit:
+        """Return a limit whose share, if it is one, is one of both, as bytes."""
+        most = given.within(self.bytes)
+        return replace(given, share=None, bytes=None if most is None else most + given.beside)
+
+    def fit(self, limit: Limit) -> bool:
+        """True if they take no more than some bytes."""
+        most = limit.within(self.bytes)
+        return most is not None and self.bytes <= most
 
 
-def bytes_of_half(plan: MemoryPlan, parts: Halves) -> int:
-    """Return the bytes of a half with what the forward half leaves, wherever that is."""
-    program = plan.program
-    written = {program.root(w) for node in program.body for w in writes(node)}
-    return plan.bytes + sum(bytes_of(program.containers[n]) for n in parts.kept - written if n in program.arguments)
+def primal_within(program: Program, limit: Limit) -> tuple[MemoryPlan, Limit]:
+    """Return the plan of a function, and the limit for its gradient that runs after it, while its results are there."""
+    plan = as_given(unplaced(program))
+    return plan, replace(limit, beside=limit.beside + results(plan.apart), least=limit.beside + plan.bytes)
 
 
 def _too_large(program: Program, limit: Limit, least: MemoryPlan, theirs: int) -> MemoryLimitError:
     """Return the error that says how much a program takes at least, and what for."""
-    needed = least.bytes - theirs
+    needed = max(limit.least, least.bytes - theirs + limit.beside)
     what = "\n".join(f"    {piece}" for piece in Timeline.of(least).at_peak()[:NAMED])
     told = f"'{program.name}' takes {shown(needed)} at least ({needed:,} bytes), more than its memory_limit of {limit}"
     return MemoryLimitError(

@@ -92,7 +92,8 @@ class MemoryPlan:
 def as_given(program: Program) -> MemoryPlan:
     """Return the plan with the rooms that loops have been given."""
     found = rooms(program)
-    return placed(program, [Region((), r) for r in found], [Option(0.0, units=r.given) for r in found])
+    chosen = [Option(seconds_again(r, r.given, seconds(r.trip(program), program)), units=r.given) for r in found]
+    return placed(program, [Region((), r) for r in found], chosen)
 
 
 @dataclass
@@ -268,7 +269,12 @@ def _region(room: Room, ranges: LiveRanges, program: Program) -> Region:
 
 def _room_of(room: Room, units: int, span: Span, trip: float) -> Option:
     """Return a room of some units as an option, given the time of a trip."""
-    return Option(trip * room.again(units), ((span, room.bytes(units) + room.table(units)),), units=units)
+    return Option(seconds_again(room, units, trip), ((span, room.bytes(units) + room.table(units)),), units=units)
+
+
+def seconds_again(room: Room, units: int, trip: float) -> float:
+    """Estimate the time of the trips that a room of some units makes run again, given that of one."""
+    return 0.0 if room.fixed else trip * room.again(units)
 
 
 def placed(program: Program, regions: Sequence[Region], chosen: Sequence[Option]) -> MemoryPlan:

@@ -11,8 +11,9 @@ import numpy as np
 
 from sdgrad.machine.limits import shown
 from sdgrad.memory.arena import size_in_arena
-from sdgrad.memory.footprint import Footprint, bytes_of
+from sdgrad.memory.footprint import Footprint
 from sdgrad.memory.plan import MemoryPlan
+from sdgrad.program.own_memory import bytes_of
 from sdgrad.program.tree import Program, Source, children, reads, writes
 
 

@@ -7,6 +7,7 @@ out: how much they take depends on the values.
 
 from __future__ import annotations
 
+import math
 import os
 
 from sdgrad.program.tree import NodeCall, Program, Region, walk
@@ -40,15 +41,22 @@ OF_MATRICES = {
     "adjugate": 5,
     "Inv": 2,
     "Cholesky": 1,
-    "CholeskyAdjoint": 2,
+    "CholeskyAdjoint": 1,
     "Factorization": 4,
     "FactoredSolve": 2,
     "Solve": 2,
 }
 """Square matrices, by the kind of a LAPACK call or the class of another call."""
 
+OF_OPERAND = {"svd", "svdvals", "qr", "pivots"}
+"""Calls whose matrices have as many elements as the operand, also where that is not square."""
+BLOCK = 64  # rows that algorithms take at once
+
 OF_ELEMENTS = {"Argsort": 5, "Select": 3, "SearchSorted": 1, "FourierTransform": 3, "Convolution": 2}
 """Copies of all elements of the largest operand, of eight bytes at least."""
+BY_CONVOLUTION = 8
+"""Copies of lines by which pocketfft transforms those whose length has a large prime factor (Bluestein 1970)."""
+LANES = 8  # lines at once
 
 
 ANY = 1 << 13
@@ -68,12 +76,35 @@ def _of_call(call: NodeCall, program: Program) -> int:
         return 0
     width = max(program.containers[r.container].dtype.bytes for r in regions)
     if kind in OF_MATRICES:
-        matrices = [call.regions["_a"]] if "_a" in call.regions else [r for r in regions if len(r.subset.size()) > 1]
-        side = max((int(n) for r in matrices for n in list(r.subset.size())[-2:]), default=0)
-        return OF_MATRICES[kind] * side * side * width * min(_batch(regions), os.cpu_count() or 1)
+        return _of_matrices(kind, call) * width * min(_batch(regions), os.cpu_count() or 1)
     if call.kind in OF_ELEMENTS:
-        return OF_ELEMENTS[call.kind] * max(int(r.subset.num_elements()) for r in regions) * max(8, width)
+        elements = max(int(r.subset.num_elements()) for r in regions)
+        lines = _of_lines(call, elements) if call.kind == "FourierTransform" else 0
+        return (OF_ELEMENTS[call.kind] * elements + lines) * max(8, width)
     return 0
+
+
+def _of_matrices(kind: str, call: NodeCall) -> int:
+    """Return the elements that a call for one matrix takes: some matrices, or for small ones blocks of rows."""
+    operands = [call.regions["_a"]] if "_a" in call.regions else list(call.regions.values())
+    shapes = [[int(n) for n in list(r.subset.size())[-2:]] for r in operands if len(r.subset.size()) > 1]
+    if not shapes:
+        return 0
+    if kind in OF_OPERAND:
+        area, side = max(map(math.prod, shapes)), max(map(min, shapes))
+    else:
+        side = max(map(max, shapes))
+        area = side * side
+    return max(OF_MATRICES[kind] * area, area + BLOCK * (BLOCK + side))
+
+
+def _of_lines(call: NodeCall, elements: int) -> int:
+    """Return the elements for lines of a length with a prime factor above its square root; 0 for other lengths."""
+    length = rest = max(int(r.subset.size()[call.node.axis]) for r in call.regions.values())
+    for factor in range(2, math.isqrt(length) + 1):
+        while rest % factor == 0:
+            rest //= factor
+    return BY_CONVOLUTION * length * min(LANES, -(-elements // length)) if rest > 1 else 0
 
 
 def _batch(regions: list[Region]) -> int:

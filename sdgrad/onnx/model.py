@@ -106,7 +106,7 @@ class Model:
             a for n, a in self.names.items() if n not in fixed and np.asarray(as_array(arguments[a])).dtype.kind == "f"
         )
         saved = {n: np.array(as_array(v)) for n, v in arguments.items()}
-        tape = Forward(self.function, wanted, None, memory_limit=self.memory_limit).run(saved)
+        tape = Forward(self.function, wanted, None, memory_limit=self.memory_limit, copied=True).run(saved)
         shapes = [shape for shape, _ in imported.results]
         outputs = alike([np.reshape(v, s) for v, s in zip(tape.outputs.values(), shapes, strict=True)], arguments)
 

@@ -17,7 +17,8 @@ from sdgrad.config import config, in_memory_of, memory_limit
 from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError, TapeError
 from sdgrad.machine.limits import Limit
-from sdgrad.memory.limited import halves_within
+from sdgrad.memory.limited import PlannedHalves, primal_within
+from sdgrad.memory.plan import MemoryPlan
 from sdgrad.pipeline import Ready, compiled
 from sdgrad.program.naming import is_returned
 from sdgrad.program.tree import Block, writes
@@ -76,7 +77,10 @@ def _halves(signature: Signature, request: Request, stored: frozenset[str] | Non
     is_open = bool(result.plan.counters) or any(c.is_open for c in result.plan.checkpoints.values())
     parts = None if is_open else split(result.program, result.forward, result.backward, stored)
     if parts is None or parts.sizes is None:  # how much is kept is known afterwards: backward starts again
-        return Compiled(signature.primal(), signature.gradient(request).program, None)
+        if request.memory_limit is None:
+            return Compiled(signature.primal(), signature.gradient(request).program, None)
+        primal, limit = primal_within(signature.program, request.memory_limit)
+        return _from_the_start(signature, primal, replace(request, memory_limit=limit))
     if request.memory_limit is not None:
         return _halves_within(signature, request, parts, request.memory_limit)
     storable = _storable(parts, result.forward)
@@ -91,12 +95,21 @@ def _halves_within(signature: Signature, request: Request, parts: Halves, limit:
 
     If what is between the halves is too much, nothing is kept there, and the second one is the whole gradient.
     """
-    plans, most = halves_within(parts, limit)
-    if plans is None:
-        whole = signature.gradient(replace(request, memory_limit=most))
-        return Compiled(signature.primal(), whole.program, None)
-    forward, backward = compiled(*(Ready.optimized(p.program) for p in plans))
+    halves = PlannedHalves.of(parts)
+    limit = halves.limit(limit)
+    if not halves.fit(limit):
+        primal, rest = primal_within(signature.program, limit)
+        whole = replace(request, memory_limit=rest)
+        signature.differentiated(whole)
+        if limit.bytes is not None or rest.beside + signature.plans[whole].bytes < limit.beside + halves.bytes:
+            return _from_the_start(signature, primal, whole)
+    forward, backward = compiled(*(Ready.optimized(p.program) for p in (halves.forward, halves.backward)))
     return Compiled(forward, backward, parts)
+
+
+def _from_the_start(signature: Signature, primal: MemoryPlan, request: Request) -> Compiled:
+    """Return the function itself, and its whole gradient."""
+    return Compiled(compiled(Ready.optimized(primal.program))[0], signature.gradient(request).program, None)
 
 
 def _refuse_to_store(name: str, signature: Signature, storable: set[str]) -> NoReturn:
@@ -188,7 +201,10 @@ def output_names(signature: Signature) -> dict[str, str]:
 
 @dataclass
 class Forward:
-    """Call the first half, which returns the outputs and a :class:`Tape`."""
+    """Call the first half, which returns the outputs and a :class:`Tape`.
+
+    :param copied: the arguments are copies, which stay for the second half: a limit of memory counts them.
+    """
 
     f: Callable
     requires: tuple[str, ...]
@@ -196,6 +212,7 @@ class Forward:
     tapes: Tapes = "least"
     strong_zero: bool = True
     memory_limit: Limit | None = None
+    copied: bool = False
 
     def __post_init__(self) -> None:
         self.__name__ = f"forward_{name_of(self.f)}"
@@ -225,7 +242,10 @@ class Forward:
 
     def run(self, arguments: Mapping[str, Any]) -> Tape:
         """Run the forward half on arguments by name, and return the tape."""
-        with in_memory_of(self.memory_limit):
+        limit = self.memory_limit
+        if limit is not None and self.copied:
+            limit = replace(limit, beside=sum(v.nbytes for v in arguments.values() if isinstance(v, np.ndarray)))
+        with in_memory_of(limit):
             return self._run(arguments)
 
     def _run(self, arguments: Mapping[str, Any]) -> Tape:

@@ -66,18 +66,24 @@ class Pool:
     def __init__(self, chosen: argparse.Namespace) -> None:
         self.chosen, self.local, self.workers = chosen, threading.local(), []
 
-    def check(self, program: str) -> Outcome:
+    def check(self, program: str, way: str | None = None) -> Outcome:
         if not hasattr(self.local, "worker"):
             self.local.worker = Worker(self.chosen.timeout, self.chosen.level, self.chosen.way)
             self.workers.append(self.local.worker)
-        return self.local.worker.check(program)
+        return self.local.worker.check(program, way)
 
     def outcomes(self, programs: dict[str, str]) -> Iterator[tuple[str, Outcome]]:
         """Names and outcomes, as they come."""
         with ThreadPoolExecutor(self.chosen.jobs) as threads:
-            waiting = {threads.submit(self.check, text): name for name, text in programs.items()}
+            waiting = {
+                threads.submit(self.check, text, self.way(k)): name for k, (name, text) in enumerate(programs.items())
+            }
             for done in track(as_completed(waiting), "checking", total=len(waiting), console=console):
                 yield waiting[done], done.result()
+
+    def way(self, k: int) -> str:
+        """How a program is differentiated: of functions, every tenth one has a limit of memory."""
+        return "limited" if self.chosen.way == "function" and k % 10 == 0 else self.chosen.way
 
     def close(self) -> None:
         for worker in self.workers:
@@ -99,8 +105,9 @@ def small(pool: Pool, programs: dict[str, str], failed: dict[str, Outcome], fold
     for name in sorted(failed, key=lambda n: len(programs[n])):
         firsts.setdefault(kind(failed[name].message), name)
     for which, name in track(firsts.items(), "reducing", console=console):
-        text = reduced(programs[name], lambda p, k=which: fails_as(pool.check(p), k))
-        outcome = pool.check(text)
+        way = pool.way(list(programs).index(name))
+        text = reduced(programs[name], lambda p, k=which, w=way: fails_as(pool.check(p, w), k))
+        outcome = pool.check(text, way)
         console.print(f"[bold]{write(folder / 'reduced', name, text, outcome.message)}[/]")
         console.print(text, outcome.message, markup=False, highlight=False)
 

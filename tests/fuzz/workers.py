@@ -34,13 +34,13 @@ class Worker:
         self.process: multiprocessing.process.BaseProcess | None = None
         self.checked = 0
 
-    def check(self, program: str) -> Outcome:
-        """The outcome of one program."""
+    def check(self, program: str, way: str | None = None) -> Outcome:
+        """The outcome of one program, asked in some way, or in the worker's own."""
         if self.process is None or self.checked >= LIFETIME:
             self.restart()
         self.checked += 1
         begin = time.perf_counter()
-        self.pipe.send(program)
+        self.pipe.send((program, way or self.way))
         if not self.pipe.poll(self.timeout):
             self.stop()
             return Outcome("failed", f"timeout: not done after {self.timeout} s", time.perf_counter() - begin)
@@ -55,7 +55,7 @@ class Worker:
         self.stop()
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=serve, args=(theirs, self.folder, self.level, self.way), daemon=True)
+        self.process = context.Process(target=serve, args=(theirs, self.folder, self.level), daemon=True)
         self.process.start()
         theirs.close()
         self.checked = 0
@@ -78,14 +78,15 @@ class Worker:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def serve(pipe: Connection, folder: str, level: int, way: str) -> None:
-    """Check what comes through the pipe, until it is None."""
+def serve(pipe: Connection, folder: str, level: int) -> None:
+    """Check what comes through the pipe, a program and its way, until it is None."""
     from fuzz.check import failure, quick_builds
     from fuzz.ways import WAYS, Unusable
 
     warnings.simplefilter("ignore")
     with quick_builds(folder, level):
-        while (program := pipe.recv()) is not None:
+        while (asked := pipe.recv()) is not None:
+            program, way = asked
             try:
                 message = failure(program, way=WAYS[way])
                 pipe.send(("failed" if message else "ok", message or ""))

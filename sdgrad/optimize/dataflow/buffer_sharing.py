@@ -17,10 +17,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-import dace
-from dace import data as dt
-
 from sdgrad.optimize.dataflow.reshape_views import as_view
+from sdgrad.program.own_memory import bytes_of, has_own_memory
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Container, Program, local_names, own_reads, reads, walk, writes
 from sdgrad.runtime.call.persistent_workspace import LEAST
@@ -82,11 +80,8 @@ class Sharing:
 
 
 def _is_large(container: Container) -> bool:
-    """True for an array with memory of its own, of a known size that is worth sharing."""
-    desc = container.desc
-    if type(desc) is not dt.Array or not desc.transient or container.view_of is not None or desc.free_symbols:
-        return False
-    return desc.storage == dace.StorageType.Default and int(desc.total_size) * desc.dtype.bytes >= LEAST
+    """True for an array with memory of its own, of a size that is worth sharing."""
+    return has_own_memory(container) and bytes_of(container) >= LEAST
 
 
 def _layout(container: Container) -> tuple:

@@ -24,12 +24,12 @@ from sdgrad.optimize.dataflow.checkpoint_places import bytes_of_place, is_own, k
 from sdgrad.optimize.dataflow.online_memory import OnlineRoom
 from sdgrad.program.descriptors import dense
 from sdgrad.program.names import Names
+from sdgrad.program.own_memory import ALIGNED, aligned
 from sdgrad.program.tree import Block, Container, Loop, NodeCall, Program, walk
 from sdgrad.runtime.libraries.checkpoint_schedule import SEVERAL_TYPES, CheckpointSchedule, count_of_numbers
-from sdgrad.tape.room import Units, rounded, units_for
+from sdgrad.tape.room import Units, units_for
 from sdgrad.tape.schedule_counts import runs, table_bytes
 
-ALIGNED = 64  # bytes
 BYTES = {dace.uint8, dace.int8}  # may lie over numbers of any type (C++20, 7.2.1)
 
 
@@ -86,7 +86,7 @@ class LoopRoom:
         """Return the room in one array of as many bytes as the arrays apart take; None if that cannot be."""
         if self.units.state == 0:
             return None
-        state, tape = (sum(_aligned(bytes_of_place(c)) for c in found) for found in (self.states, self.tapes))
+        state, tape = (sum(aligned(bytes_of_place(c)) for c in found) for found in (self.states, self.tapes))
         units = units_for(state, tape, ALIGNED)
         room = min(self.bytes(self.given) // units.size, self.trips * units.tape)
         if room < units.state + units.tape:  # of small arrays, which would begin where no cache line does
@@ -113,6 +113,11 @@ class LoopRoom:
     def again(self, given: int) -> float:
         """Estimate how many trips run again."""
         return 0.0 if self.fixed else runs(self.trips, self.units.state, self.units.tape, given) - self.trips
+
+    @property
+    def reckoned(self) -> int:
+        """Return for how many trips the cost model takes the loop."""
+        return self.trips
 
     def table(self, given: int) -> int:
         """Return the bytes of the table by which the schedule decides."""
@@ -161,10 +166,6 @@ class LoopRoom:
         return with_places(self.states, states) | with_places(self.tapes, tapes)
 
 
-def _aligned(size: int) -> int:
-    return rounded(size, ALIGNED)
-
-
 def _laid(
     containers: Sequence[Container], whole: Container, leading: Sequence[tuple[int, int]], unit: int
 ) -> dict[str, Container]:
@@ -184,5 +185,5 @@ def _laid(
         )
         part = dace.subsets.Range([(offset, int(whole.shape[0]) - 1, 1)])
         made[container.name] = replace(container, desc=view, view_of=whole.name, view_subset=part)
-        offset += _aligned(bytes_of_place(container))
+        offset += aligned(bytes_of_place(container))
     return made

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import dace
 import sympy
-from dace import data as dt
 
 from sdgrad.program.descriptors import dense
+from sdgrad.program.own_memory import has_own_memory
 from sdgrad.program.tree import Block, Container, Node, NodeCall, Program, rewritten, whole_region
 from sdgrad.runtime.libraries.checkpoint_schedule import STATE, TAPE, CheckpointSchedule
 
@@ -23,10 +23,8 @@ def kept_by(start: NodeCall, program: Program) -> tuple[tuple[Container, ...], t
 
 def is_own(container: Container, program: Program) -> bool:
     """True for a temporary with memory of its own and a known size, row by row."""
-    desc = container.desc
-    plain = type(desc) is dt.Array and desc.transient and container.view_of is None
-    known = plain and not desc.free_symbols and desc.is_packed_c_strides()
-    return known and container.name not in program.arguments and desc.storage == dace.StorageType.Default
+    own = has_own_memory(container) and container.name not in program.arguments
+    return own and container.desc.is_packed_c_strides()
 
 
 def bytes_of_place(container: Container) -> int:

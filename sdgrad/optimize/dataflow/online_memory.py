@@ -85,8 +85,12 @@ class OnlineRoom:
 
     def again(self, given: int) -> float:
         """Estimate how many trips run again, of as many as the cost model reckons with."""
-        trips = self.trips if self.trips < config.machine.open_loop_trips else config.machine.unknown_size
-        return 0.0 if self.fixed else trips * (online_runs(self.trips, *self.divided(given)) / self.trips - 1)
+        return 0.0 if self.fixed else self.reckoned * (online_runs(self.trips, *self.divided(given)) / self.trips - 1)
+
+    @property
+    def reckoned(self) -> int:
+        """Return for how many trips the cost model takes the loop."""
+        return self.trips if self.trips < config.machine.open_loop_trips else config.machine.unknown_size
 
     def table(self, given: int) -> int:
         """Return the bytes of the schedule's table: it has none."""

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TypeAlias
 
-import dace
 import islpy as isl
 import sympy
 from dace import data as dt
@@ -31,6 +30,7 @@ from sdgrad.analysis.access_relations import access_relation
 from sdgrad.analysis.enclosing import places
 from sdgrad.analysis.uses import used
 from sdgrad.config import config
+from sdgrad.program.own_memory import bytes_of, has_own_memory
 from sdgrad.program.tree import (
     Container,
     Expr,
@@ -354,8 +354,6 @@ def _viewed(view: Container, outer: Domain) -> Use:
 def _is_large(container: Container) -> bool:
     """True if a container is a dense temporary of fixed size, of two dimensions at least, and large enough to pack."""
     desc = container.desc
-    if type(desc) is not dt.Array or not desc.transient or container.view_of is not None or desc.free_symbols:
-        return False
-    if desc.storage != dace.StorageType.Default or int(desc.total_size) * desc.dtype.bytes < LEAST:
+    if not has_own_memory(container) or bytes_of(container) < LEAST:
         return False
     return sum(n != 1 for n in desc.shape) > 1 and int(sympy.prod(desc.shape)) == int(desc.total_size)

@@ -38,7 +38,16 @@ def test_the_largest_array_is_named():
 
 
 @pytest.mark.parametrize(
-    ("size", "text"), [(0, "0 bytes"), (5, "5 bytes"), (2048, "2 KiB"), (3 << 29, "1.5 GiB"), (1 << 60, "1.05e+06 TiB")]
+    ("size", "text"),
+    [
+        (0, "0 bytes"),
+        (5, "5 bytes"),
+        (1000, "1000 bytes"),
+        (2048, "2 KiB"),
+        (1023 << 10, "1023 KiB"),
+        (3 << 29, "1.5 GiB"),
+        (1 << 60, "1048576 TiB"),
+    ],
 )
 def test_sizes_in_words(size, text):
     assert shown(size) == text
