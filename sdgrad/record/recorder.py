@@ -76,7 +76,6 @@ class Recorder(Builder):
     over: bool = False  # what it recorded is a program by now, or is none
     recording_leaf: bool = False  # a leaf of an array is, whose code cannot use names of the scalar one
 
-    # -- places in the user's code
     def where(self) -> Source:
         """Return the line of the innermost converted frame."""
         frame = next(converted_frames(sys._getframe(1)), None)

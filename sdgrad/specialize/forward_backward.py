@@ -74,8 +74,7 @@ def compile_halves(signature: Signature, request: Request, tapes: Tapes) -> Comp
 def _halves(signature: Signature, request: Request, stored: frozenset[str] | None) -> Compiled:
     """Differentiate and split a program; None if the tape has no size before a call, or one for any number of trips."""
     result = signature.differentiated(replace(request, memory_limit=None))
-    is_open = bool(result.plan.counters) or any(c.is_open for c in result.plan.checkpoints.values())
-    parts = None if is_open else split(result.program, result.forward, result.backward, stored)
+    parts = None if result.plan.is_open else split(result.program, result.forward, result.backward, stored)
     if parts is None or parts.sizes is None:  # how much is kept is known afterwards: backward starts again
         if request.memory_limit is None:
             return Compiled(signature.primal(), signature.gradient(request).program, None)

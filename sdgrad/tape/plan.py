@@ -234,6 +234,11 @@ class TapePlan:
         entries: list[Kept | KeptSymbol] = [*self.all_kept(), *self.decisions.values(), *self.symbols.values()]
         return [*{k.tape.name: k.tape for k in entries if base in free_names(*k.index)}.values()]
 
+    @property
+    def is_open(self) -> bool:
+        """True if what is kept depends on a number of trips that only a run knows, or is made for any number."""
+        return bool(self.counters) or any(c.is_open for c in self.checkpoints.values())
+
     def numbers(self) -> sympy.Expr:
         """Count the floating-point numbers on the tape."""
         shapes = {k.tape.name: k.tape for k in self.all_kept() if k.tape.dtype not in dace.dtypes.INTEGER_TYPES}
