@@ -17,6 +17,7 @@ from sdgrad.convert.callables import name_of
 from sdgrad.errors import VerificationError
 from sdgrad.record.nests import compared
 from sdgrad.record.outside import Place, as_before
+from sdgrad.record.shown import located_in_plain_run
 from sdgrad.runtime.call.device_arrays import is_resident
 from sdgrad.runtime.call.marshalling import as_array
 from sdgrad.specialize.exact_tails import exact_tails
@@ -78,6 +79,7 @@ def compare(signature: Signature, arguments: Mapping[str, Any], found: Mapping[s
         return
     except Exception as error:
         if isinstance(error, IndexError | ArithmeticError) or str(error).startswith(OF_MATH) or _is_refusal(error):
+            located_in_plain_run(error)
             raise error.with_traceback(None) from None  # which the compiled program does not look for
         if config.verify == "always":
             raise VerificationError(f"{name_of(function)} cannot be run as it stands: {error}") from error
