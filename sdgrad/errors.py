@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import linecache
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -22,8 +23,18 @@ class Problem:
 
     def __str__(self) -> str:
         text = f"{self.construct}: {self.message}"
-        text += f"\n    at {self.where}" if self.where else ""
+        text += f"\n    at {self.where}{source_line(self.where)}" if self.where else ""
         return text + (f"\n    hint: {self.hint}" if self.hint else "")
+
+
+def source_line(where: str) -> str:
+    """Return the code at a place, as a line of its own; empty if it is not at hand.
+
+    :param where: a file and the number of a line, ``file:12``, and perhaps a label in parentheses.
+    """
+    file, _, number = where.partition(" (")[0].rpartition(":")
+    line = linecache.getline(file, int(number)).strip() if number.isdigit() else ""
+    return f"\n        {line}" if line else ""
 
 
 class DifferentiationError(SdgradError):

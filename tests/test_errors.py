@@ -403,6 +403,18 @@ def test_unknown_containers(inputs, outputs):
     assert text(sdfg) == before
 
 
+@dace.program
+def with_temporaries(x: dace.float64[4], k: dace.int64[4], s: dace.float64[1]):
+    y = np.sin(x) * x
+    s[0] = np.sum(y * k)
+
+
+def test_temporaries_are_not_offered():
+    """They exist, but their names are the compiler's; numbers of integers have no derivative."""
+    with pytest.raises(NameNotFound, match="no output named 'r'.* Known: s, x[.]$"):
+        sdgrad.add_backward_pass(with_temporaries.to_sdfg(), ["x"], ["r"])
+
+
 def test_unused_container_on_request():
     sdfg = mapped("y = x")
     before = text(sdfg)

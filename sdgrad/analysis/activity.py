@@ -251,11 +251,23 @@ def activity(program: Program, inputs: tuple[str, ...], outputs: tuple[str, ...]
     return Activity(names, overwritten, sweep.facts, frozenset(end), frozenset(start))
 
 
-def _unknown(facts: LeafFacts, path: Path, found: Activity) -> Iterator[tuple[str, str]]:
-    """Yield instructions of which a partial is not known, each with the function, as it is written."""
-    yield from facts.unknown.items()
+NO_ROW = (
+    "has no derivative in the table of scalar rules",
+    "register a row with sdgrad.register_scalar_rule, or keep its argument out of the differentiated inputs",
+)
+NO_PARTIAL = (
+    "no derivative is known",
+    "keep the argument constant, by sdgrad.stop_gradient or by wrt= without it, or write a rule with sdgrad.custom_vjp",
+)
+"""What is wrong with a function, and what to do instead: it is not known, or only its derivative by an argument."""
+
+
+def _unknown(facts: LeafFacts, path: Path, found: Activity) -> Iterator[tuple[str, str, tuple[str, str]]]:
+    """Yield instructions of which a partial is not known, each with the function as it is written, and the reason."""
+    yield from ((name, f"function '{function}'", NO_ROW) for name, function in facts.unknown.items())
     for name, partials_ in facts.partials.items():
-        yield from ((name, p.unknown) for p in partials_ if p.unknown and found.active(path, p.operand))
+        active = (p.unknown for p in partials_ if p.unknown and found.active(path, p.operand))
+        yield from ((name, written, NO_PARTIAL) for written in active)
 
 
 def unknown_functions(program: Program, found: Activity) -> list[Problem]:
@@ -263,15 +275,7 @@ def unknown_functions(program: Program, found: Activity) -> list[Problem]:
     problems = []
     for path, node in nodes_with_paths(program.body):
         facts = found.facts.get(path)
-        for name, function in _unknown(facts, path, found) if facts else ():
+        for name, construct, (message, hint) in _unknown(facts, path, found) if facts else ():
             if found.active(path, name):
-                problems.append(
-                    Problem(
-                        f"function '{function}'",
-                        "has no derivative in the table of scalar rules",
-                        str(node.source),
-                        "register a row with sdgrad.register_scalar_rule, or keep "
-                        "its argument out of the differentiated inputs",
-                    )
-                )
+                problems.append(Problem(construct, message, str(node.source), hint))
     return problems

@@ -20,9 +20,9 @@ def check_request(program: Program, request: Request) -> None:
     for role, names in (("input", request.inputs), ("output", request.outputs)):
         for name in names:
             if name not in program.containers:
-                raise NameNotFound(role, name, program.containers)
+                raise NameNotFound(role, name, [n for n in program.arguments if _is_continuous(program, n)])
             dtype = program.containers[name].dtype
-            if kind_of(dtype) in ("int", "bool"):
+            if not _is_continuous(program, name):
                 problems.append(
                     Problem(
                         f"{role} '{name}'",
@@ -32,6 +32,10 @@ def check_request(program: Program, request: Request) -> None:
                 )
     if problems:
         raise DifferentiationError(problems)
+
+
+def _is_continuous(program: Program, name: str) -> bool:
+    return kind_of(program.containers[name].dtype) not in ("int", "bool")
 
 
 def check_program(

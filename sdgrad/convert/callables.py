@@ -42,8 +42,15 @@ def bind_arguments(f: Callable, args: tuple, kwargs: Mapping[str, Any]) -> dict[
     except TypeError as error:
         hint = "; say by which argument with wrt=" if "argnums" in kwargs else ""
         raise ArgumentError(f"{name_of(f)}: {error}{hint}") from None
-    bound.apply_defaults()
+    if not _is_of_numpy(f):  # which knows its defaults itself: a rule may lack some of the parameters
+        bound.apply_defaults()
     return dict(bound.arguments)
+
+
+def _is_of_numpy(f: Any) -> bool:
+    """True of functions of NumPy and SciPy, which a user differentiates as they are."""
+    owner = getattr(f, "__module__", None) or type(f).__module__
+    return owner.partition(".")[0] in ("numpy", "scipy")
 
 
 def is_filled(cell: CellType) -> bool:

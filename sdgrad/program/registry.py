@@ -63,5 +63,5 @@ def no_rule(call: NodeCall, declined: list[str]) -> Problem:
         f"{call.kind} {what} '{call.node.label}'",
         message,
         str(call.source),
-        "register a BackwardImplementation for it, or keep it out of what is differentiated",
+        "keep it out of what is differentiated, as sdgrad.stop_gradient does, or register a BackwardImplementation",
     )

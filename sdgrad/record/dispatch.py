@@ -27,6 +27,7 @@ import sdgrad.record.functions.orthogonal_factors
 import sdgrad.record.functions.orthogonal_functions
 import sdgrad.record.functions.places
 import sdgrad.record.functions.polar
+import sdgrad.record.functions.polynomial_grids
 import sdgrad.record.functions.polynomial_objects
 import sdgrad.record.functions.polynomial_series
 import sdgrad.record.functions.polynomials
@@ -80,7 +81,7 @@ def ufunc(function: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[s
     """Return a universal function, or one of its methods, of recorded values."""
     inputs = tuple(map(own, inputs))
     if any(map(declines, inputs)):
-        raise TypeError(f"numpy.{function.__name__}: a polynomial does not support ufuncs; use its coefficients")
+        raise TypeError(f"{full_name(function)}: a polynomial does not support ufuncs; use its coefficients")
     if any(isinstance(x, Compound) for x in inputs):
         return OPERATIONS.ufunc(function, method, inputs, kwargs)
     if any(isinstance(x, (Selected, Turned)) for x in inputs):
@@ -105,7 +106,7 @@ def _called(function: np.ufunc, inputs: Sequence[Any], dtype: Any = None, **kwar
     if function in FUNCTIONS:
         return FUNCTIONS[function](*inputs, **({} if dtype is None else {"dtype": dtype}), **kwargs)
     if kwargs:
-        raise ParseError(f"numpy.{function.__name__}({min(kwargs)}=) is not recorded")
+        raise ParseError(f"{full_name(function)}({min(kwargs)}=) is not recorded")
     operands = [operand(x) for x in inputs]
     return _known(function, operands) if all_known(operands) else apply(function, operands, dtype)
 
@@ -115,7 +116,7 @@ def _put(function: np.ufunc, found: Any, out: Any, where: Any) -> Any:
     if all(o is None for o in out):
         if where is True:
             return found
-        raise ParseError(f"numpy.{function.__name__}(where=) leaves elements undefined: pass out= as well")
+        raise ParseError(f"{full_name(function)}(where=) leaves elements undefined: pass out= as well")
     results = found if function.nout > 1 else (found,)
     chosen = [r if where is True else FUNCTIONS[np.where](where, r, o) for r, o in zip(results, out, strict=True)]
     written = tuple(r if o is None else into(o, r) for r, o in zip(chosen, out, strict=True))

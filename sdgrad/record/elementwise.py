@@ -52,6 +52,14 @@ def owner_of(name: str) -> str:
     return "numpy" if hasattr(np, name) else "scipy.special"
 
 
+def _refuse_of_objects(ufunc: np.ufunc) -> None:
+    """Raise an error for a function of Python that ``np.frompyfunc`` made one of NumPy's: it cannot be reached."""
+    if all(set(t) <= set("O->") for t in ufunc.types):
+        name = ufunc.__name__.removesuffix(" (vectorized)")
+        told = "a function" if name == "<lambda>" else f"'{name}'"
+        raise ParseError(f"np.frompyfunc of {told} has no derivative here: use np.vectorize, or operations of arrays")
+
+
 def template(name: str, dtype: np.dtype) -> str:
     """Return the code of a universal function in a loop of a type.
 
@@ -59,9 +67,9 @@ def template(name: str, dtype: np.dtype) -> str:
     """
     found = BY_KIND.get(dtype.kind, {}).get(name, UFUNCS.get(name))
     if found is None:
-        raise ParseError(
-            f"{owner_of(name)}.{name} has no derivative here for operands of type {dtype}: no rule is known"
-        )
+        has_others = any(name in table for table in (UFUNCS, *BY_KIND.values()))
+        told = f" for operands of type {dtype}" if has_others else ""
+        raise ParseError(f"{owner_of(name)}.{name} has no derivative here{told}: no rule is known")
     return found
 
 
@@ -70,7 +78,7 @@ def _pair(name: str, dtype: np.dtype) -> Sequence[str]:
     if name == "divmod":
         return template("floor_divide", dtype), template("remainder", dtype)
     if name not in PAIR_UFUNCS:
-        raise ParseError(f"numpy.{name} is not recorded: no rule is known")
+        raise ParseError(f"{owner_of(name)}.{name} has no derivative here: no rule is known")
     return PAIR_UFUNCS[name]
 
 
@@ -150,6 +158,7 @@ def _counted(value: Any) -> Any:
 
 def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
     """Return a universal function of recorded values, numbers and arrays of known content."""
+    _refuse_of_objects(ufunc)
     if ufunc in ARITHMETIC and all(map(_is_python, operands)):
         operands = [_counted(v) for v in operands]
     if (found := _symbolic(ufunc, operands)) is not None:

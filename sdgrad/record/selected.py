@@ -14,7 +14,7 @@ import scipy.special
 
 from sdgrad.errors import ParseError
 from sdgrad.record.elements import bounds
-from sdgrad.record.functions.table import FUNCTIONS, active, array
+from sdgrad.record.functions.table import FUNCTIONS, active, array, full_name
 from sdgrad.record.indexing import view
 from sdgrad.record.recorder import ONLY_DATA
 from sdgrad.record.settling import settle
@@ -179,7 +179,7 @@ def applied(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[st
             return multiplied(*inputs)
         if ufunc is np.logaddexp and method == "reduce" and len(inputs) == 1 and not kwargs:
             return called(scipy.special.logsumexp, tuple(inputs), {})
-        raise unknown(f"numpy.{ufunc.__name__}")
+        raise unknown(full_name(ufunc))
     full, mask = together(inputs)
     found = RULES.ufunc(ufunc, method, full, kwargs)
     return tuple(Selected(f, mask) for f in found) if isinstance(found, tuple) else Selected(found, mask)
@@ -212,12 +212,12 @@ def same_mask(a: Array, b: Array) -> bool:
 def reduced(of: Any, a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Return a reduction of selected elements."""
     if not isinstance(a, Selected) or args or not (axis is None or axis == 0 and a.mask.ndim == 1):
-        raise unknown(f"numpy.{of.__name__} along an axis")
+        raise unknown(f"{full_name(of)} along an axis")
     if of in EXTREME:
         least, largest = bounds(a.dtype)
         kwargs["initial"] = least if EXTREME[of] == "max" else largest
     elif of not in ADDED:
-        raise unknown(f"numpy.{of.__name__}")
+        raise unknown(full_name(of))
     return FUNCTIONS[of](a.full, axis=axis, where=a.wide_mask(), **kwargs)
 
 
@@ -258,7 +258,7 @@ def called(function: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         return np.sqrt(reduced(np.sum, applied(np.multiply, "__call__", (args[0], args[0]), {})))
     if function is np.count_nonzero:
         return reduced(np.sum, applied(np.not_equal, "__call__", (args[0], 0), {}))
-    raise unknown(f"numpy.{function.__name__}")
+    raise unknown(full_name(function))
 
 
 def under_the_mask(value: Any, mask: Array) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import linecache
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any, TypeVar
@@ -14,6 +15,7 @@ import numpy as np
 import sdgrad
 from sdgrad.config import config
 from sdgrad.record.frames import is_converted
+from sdgrad.record.libraries import is_users_module
 
 F = TypeVar("F", bound=Callable)
 OURS = str(Path(sdgrad.__file__).parent)
@@ -26,9 +28,9 @@ NO_SOURCE = (
 
 
 def located(error: Exception) -> None:
-    """Put the place in the user's code before the message of an error that was raised here, once."""
+    """Put the place in the user's code before the message of an error that was raised here or by a library, once."""
     steps = list(_steps(error.__traceback__))
-    if getattr(error, LOCATED, False) or not steps or _is_users(steps[-1].tb_frame.f_code):
+    if getattr(error, LOCATED, False) or not steps or _is_in_users_code(steps[-1]):
         return
     converted = [s for s in steps if is_converted(s.tb_frame.f_code)]
     if isinstance(error, np.exceptions.AxisError):  # its text is made of two numbers
@@ -38,10 +40,33 @@ def located(error: Exception) -> None:
         return
     if blind := [s.tb_frame.f_code.co_name for s in steps if _is_blind(s)]:
         _say(error, f"{error.args[0]}\n{NO_SOURCE.format(blind[-1])}")
-    if not converted:
-        return
-    first = converted[-1]
-    callers = [s for s in reversed(converted[:-1])][:MOST_CALLERS]
+    if converted:
+        _put_place(error, converted)
+
+
+def located_in_plain_run(error: Exception) -> None:
+    """Put the place in the user's code before the message of an error that a library raised in a run of Python's."""
+    steps = list(_steps(error.__traceback__))
+    users = [s for s in steps if _is_in_users_code(s)]
+    told = error.args and isinstance(error.args[0], str)
+    if users and told and not getattr(error, LOCATED, False) and not _raises(steps[-1]):
+        _put_place(error, users)
+
+
+def _raises(step: TracebackType) -> bool:
+    """True of a frame of the user's that raises an error itself, by ``raise``."""
+    code = step.tb_frame.f_code.co_code
+    return _is_in_users_code(step) and dis.opname[code[step.tb_lasti]] == "RAISE_VARARGS"
+
+
+def _is_in_users_code(step: TracebackType) -> bool:
+    return is_users_module(step.tb_frame.f_globals.get("__name__", ""))
+
+
+def _put_place(error: Exception, steps: Sequence[TracebackType]) -> None:
+    """Put places before the message of an error: the innermost one first, those that call it afterwards."""
+    first = steps[-1]
+    callers = [s for s in reversed(steps[:-1])][:MOST_CALLERS]
     text = [_place(first), *_marked(first), str(error.args[0])]
     text += [f"  called from {_place(s)}: {_line(s)}" for s in callers]
     if type(error) is KeyError:  # shows what it is given as code, in one line

@@ -25,7 +25,7 @@ _RATIO_BY_DF = (
 )
 _NCT = "special_nct({0}, b, c, y)"
 _ANGLE = "special_vonmises_density({0}, b, c)"
-_COUNT = {"called": "a derivative of the hypergeometric distribution by a count"}
+_COUNT = {"called": "the hypergeometric distribution by a count"}
 
 NONCENTRAL = (  # Johnson, Kotz and Balakrishnan 1995, 29 and 31
     several(

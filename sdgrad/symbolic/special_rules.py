@@ -26,6 +26,13 @@ def several(name: str, *partials: str | None, domain: tuple[Interval, ...], **kw
     return ScalarRule(name, partials, domain, **kw)
 
 
+# 1 / Gamma(x), left of its first maximum by the reflection formula, which has no poles there
+_PSI, _PSI_SLOPE = "sdgrad_polygamma(0, 1 - x)", "sdgrad_polygamma(1, 1 - x)"
+_BENT = f"({_PSI} * {_PSI} + {_PSI_SLOPE}) / 3.141592653589793 - 3.141592653589793"
+_RGAMMA_LEFT = 0.4
+_RGAMMA_SLOPE = f"special_rgamma_slope(x) if x < {_RGAMMA_LEFT} else (-y * sdgrad_polygamma(0, x) if y != 0 else 0 * y)"
+_RGAMMA_SECOND = f"tgamma(1 - x) * (scipy_sindg(180 * x) * ({_BENT}) - 2 * {_PSI} * scipy_cosdg(180 * x))"
+
 ERRORS = (  # DLMF 7
     unary("scipy_erfi", "1.1283791670955126 * exp(x * x)", overflows=True),
     unary("scipy_erfinv", "0.886226925452758 * exp(y * y)", UNIT, singular=True),
@@ -122,8 +129,8 @@ GAMMA = (  # DLMF 5, 8, 25.11
         POSITIVE,
         singular=True,
     ),
-    unary("scipy_rgamma", "-y * sdgrad_polygamma(0, x) if y != 0 else special_rgamma_slope(x)", POSITIVE),
-    unary("special_rgamma_slope", "0.0 / 0.0", POSITIVE),
+    unary("scipy_rgamma", _RGAMMA_SLOPE, ANY),
+    unary("special_rgamma_slope", _RGAMMA_SECOND, (-2.7, _RGAMMA_LEFT)),
     binary(
         "special_beta",
         "y * special_polygamma_difference(0, a, b)",
@@ -262,7 +269,7 @@ GAMMA = (  # DLMF 5, 8, 25.11
         UNKNOWN,
         LARGER,
         ANY,
-        extra={"called": "a derivative of scipy.special.stdtr by the degrees of freedom"},
+        extra={"called": "second derivative of scipy.special.stdtr by the degrees of freedom"},
     ),
     several(
         "special_zeta",

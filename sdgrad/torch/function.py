@@ -11,7 +11,7 @@ import torch
 
 from sdgrad.api.gradient import checked
 from sdgrad.convert.callables import name_of, python_function
-from sdgrad.errors import NotScalarError
+from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.forward_backward import Backward, Forward
@@ -47,11 +47,21 @@ def apply(
     :param provides: the outputs that have a derivative, as
         :class:`~sdgrad.specialize.forward_backward.Forward` names them.
     """
+    refuse_transforms(name_of(f))
     if not torch.is_grad_enabled():
         arguments = {n: v.detach() if isinstance(v, torch.Tensor) else v for n, v in arguments.items()}
     names = tuple(n for n, v in arguments.items() if isinstance(v, torch.Tensor))
     constants = {n: v for n, v in arguments.items() if n not in names}
     return _Call.apply(f, tuple(arguments), constants, names, provides, *(arguments[n] for n in names))
+
+
+def refuse_transforms(name: str) -> None:
+    """Raise an error inside of PyTorch's transforms of functions, whose tensors have no memory to hand over."""
+    if torch._C._functorch.peek_interpreter_stack() is not None:
+        raise ArgumentError(
+            f"{name}: torch.func (grad, vmap, jvp, ..) and vectorize=True do not transform compiled code: call "
+            ".backward() or torch.autograd.grad, or transform the NumPy function by sdgrad.grad or sdgrad.vmap"
+        )
 
 
 class _Call(torch.autograd.Function):
@@ -81,6 +91,7 @@ class _Call(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *cotangents):
+        refuse_transforms(name_of(ctx.f))
         if torch.is_grad_enabled():  # the backward pass will be differentiated
             values = {**ctx.constants, **dict(zip(ctx.names, ctx.saved_tensors, strict=True))}
             arguments = {n: values[n] for n in ctx.order}
@@ -113,6 +124,7 @@ class PreparedCall(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *cotangents):
+        refuse_transforms(name_of(ctx.prepared.function))
         prepared, saved = ctx.prepared, ctx.saved_tensors
         tensors = saved[: len(prepared.order)]
         given = dict(zip(prepared.outputs, cotangents, strict=True))

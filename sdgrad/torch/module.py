@@ -22,6 +22,7 @@ from sdgrad.runtime.compile.progress import working
 from sdgrad.torch.call import Call
 from sdgrad.torch.capture import Captured, capture, refuse
 from sdgrad.torch.embedded import Embedded, embed
+from sdgrad.torch.function import refuse_transforms
 from sdgrad.torch.hooks import Hooks
 from sdgrad.torch.made import SURFACE, Made
 from sdgrad.torch.sizes import LEAST, Sizes, open_dimensions
@@ -71,6 +72,7 @@ class Dispatcher:
     def __call__(self, module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         if capturing():
             return self.forward(module, *args, **kwargs)
+        refuse_transforms(type(module).__name__)
         call = Call.of(module, args, kwargs)
         recorded = torch.is_grad_enabled() and self.options.backward
         with torch.set_grad_enabled(recorded), self.device(), in_memory_of(self.options.memory_limit), pytorch_errors():

@@ -195,9 +195,52 @@ def test_truncated_normal_distribution_beside_its_ends():
     same_as_exact(ends_of_truncated, exact, (-0.7 + 1e-15, 1.2 - 1e-15, -0.7, 1.2))
 
 
+def alphas(q, y, a):
+    dist = stats.alpha
+    return dist.isf(q, a), dist.isf(1e8 * q, a), dist.sf(y, a), dist.logsf(1e90 * y, a)
+
+
+def test_tail_of_the_alpha_distribution():
+    """SciPy's quantiles have the rounding of ``1 - q``, and its probabilities that of 1."""
+
+    def quantile(q, a):  # from 1 / y = a - z, where z is a normal quantile, by Newton's method
+        w = q * mp.ncdf(a) / mp.npdf(a)
+        for _ in range(6):
+            w -= (mp.ncdf(a) - mp.ncdf(a - w) - q * mp.ncdf(a)) / mp.npdf(a - w)
+        return 1 / w
+
+    def beyond(y, a):
+        return (mp.ncdf(a) - mp.ncdf(a - 1 / y)) / mp.ncdf(a)
+
+    def exact(q, y, a):
+        return quantile(q, a), quantile(q * 10**8, a), beyond(y, a), mp.log(beyond(y * mp.mpf(1e90), a))
+
+    with mp.workdps(200):
+        same_as_exact(alphas, exact, (1e-14, 1e13, 1.3))
+
+
+def skewed(y, a):
+    dist = stats.skewnorm
+    return dist.logcdf(y, a), dist.logsf(-2.0 * y, -a), dist.logcdf(5.0 * y, -0.001 * a)
+
+
+def test_skew_normal_probabilities_that_are_no_numbers():
+    """Their logarithms are numbers; SciPy's are infinite."""
+
+    def log(y, a):
+        scale = -y * (1 + max(a, 0) ** 2)
+        inside = mp.quad(lambda u: mp.npdf(y - u / scale) * mp.ncdf(a * (y - u / scale)), [0, 1, 3, 8, 20, 60])
+        return mp.log(2 * inside / scale)
+
+    def exact(y, a):
+        return log(y, a), log(2 * y, a), log(5 * y, -mp.mpf(0.001) * a)
+
+    same_as_exact(skewed, exact, (-9.4, 4.0))
+
+
 def same_as_exact(f, exact, at):
     """Compare values and derivatives of both modes with mpmath's."""
-    with mp.workdps(60):
+    with mp.workdps(max(60, mp.mp.dps)):
         point = [mp.mpf(v) for v in at]
         values = exact(*point)
         slopes = []

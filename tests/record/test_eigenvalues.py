@@ -118,6 +118,27 @@ def test_polar_factors():
     check_grads(lambda x: np.sum(np.sin(scipy.linalg.polar(x)[0])), (A,), order=2)
 
 
+@pytest.mark.parametrize("a", [np.eye(2), 2.0 * np.eye(3)[:, :2], 2.0 * np.eye(3)[:2], np.diag([1.0, -1.0, 0.5])])
+def test_polar_factors_are_smooth_at_equal_singular_values(a):
+    """Their first derivatives are checked against SciPy's values, the second ones against these."""
+    weights = np.random.default_rng(1).standard_normal((2, *a.shape))
+
+    def f(x):
+        w, p = scipy.linalg.polar(x)
+        return np.sum(w * weights[0]) + np.sum((w @ p) ** 2 * weights[1]) + np.sum(p**3)
+
+    gradient, step = sdgrad.grad(f), 1e-5
+    slopes, bends = np.zeros(a.shape), np.zeros(a.shape * 2)
+    for place in np.ndindex(a.shape):
+        moved = [a.copy() for _ in range(2)]
+        for m, sign in zip(moved, (1, -1), strict=True):
+            m[place] += sign * step
+        slopes[place] = (f(moved[0]) - f(moved[1])) / (2 * step)
+        bends[(..., *place)] = (gradient(moved[0]) - gradient(moved[1])) / (2 * step)
+    np.testing.assert_allclose(gradient(a), slopes, rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(sdgrad.hessian(f)(a), bends, rtol=1e-6, atol=1e-7)
+
+
 @pytest.mark.parametrize(
     "f, message",
     [

@@ -56,6 +56,7 @@ WITH_DEGREES_OF_DATA = [
 RANKS = [
     *(f"S.rankdata({a}, method='{m}')" for m in ("average", "min", "max", "dense", "ordinal") for a in "xk"),
     "S.rankdata(k, axis=1)", "S.rankdata(k, 'max', axis=0)", "S.rankdata(k, 'dense', axis=1)",
+    "np.array(S.kruskal(x, 1.5 * x))", "np.array(S.kruskal(k[0], k[1], x))", "np.array(S.kruskal(k, k * k, axis=1))",
     "np.array(S.spearmanr(x, z))", "np.array(S.spearmanr(im))", "np.array(S.spearmanr(im, pos, axis=1))",
     "np.array(S.spearmanr(k[0], k[1], alternative='less'))",
 ]  # fmt: skip

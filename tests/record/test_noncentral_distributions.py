@@ -147,3 +147,12 @@ def test_parameters_at_zero():
 def test_counts_have_no_derivative():
     with pytest.raises(DifferentiationError, match="by a count"):
         sdgrad.grad(lambda n: stats.hypergeom.cdf(3, 20.0, n, 12.0))(7.0)
+
+
+def test_counts_that_are_none():
+    """SciPy's logarithm of a probability is 0 from the end on, of parameters that are none as well."""
+    at = [(20.5, 7.0, 12.0), (20.0, 7.5, 12.0), (20.0, -7.0, 12.0), (20.0, 7.0, 25.0)]
+    k = np.array([-8.0, 3.0, 7.5, 30.0])
+    texts = [f"stats.hypergeom.{m}(k, {', '.join(map(str, a))}) * one" for a in at for m in ("pmf", "cdf", "logcdf")]
+    texts += ["stats.binom.logcdf(k, -3, 0.5) * one", "stats.randint.logcdf(k, 3, 1) * one"]
+    assert value_differences(texts, {"stats": stats}, {"k": k, "one": 1.0}) == []

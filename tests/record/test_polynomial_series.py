@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from together import differences
+from together import differences, value_differences
 
 import sdgrad
 
@@ -29,6 +29,28 @@ CALLS = [
     "P.polynomial.polyint(c, lbnd=s * 1.0)",
     "P.polynomial.polyint(c, 0)",
 ]
+
+
+FAMILIES = {
+    "polynomial": "poly", "chebyshev": "cheb", "legendre": "leg", "hermite": "herm", "hermite_e": "herme",
+    "laguerre": "lag",
+}  # fmt: skip
+OF_SEVERAL = [
+    text
+    for module, short in FAMILIES.items()
+    for text in (
+        f"P.{module}.{short}val2d(x, x * s, e)", f"P.{module}.{short}val3d(c, c, c * s, e[:, :, None] * c)",
+        f"P.{module}.{short}grid2d(x, c, e)", f"P.{module}.{short}grid3d(x[:2], c, x[:3], e[:, :, None] * c)",
+        f"P.{module}.{short}vander2d(x, x * s, [1, 2])", f"P.{module}.{short}vander3d(c, c * s, c, [1, 0, 2])",
+    )
+]  # fmt: skip
+CONVERTED = [f"P.{m}.{n}(c)" for m, s in FAMILIES.items() if s != "poly" for n in (f"{s}2poly", f"poly2{s}")]
+
+
+def test_polynomials_of_several_variables():
+    own = [*OF_SEVERAL[::5], *CONVERTED[::3]]
+    assert differences(own, {"P": np.polynomial}, GIVEN, step=5e-4, loose=1e-6) == []
+    assert value_differences([*OF_SEVERAL, *CONVERTED], {"P": np.polynomial}, GIVEN) == []
 
 
 def test_values_and_derivatives():

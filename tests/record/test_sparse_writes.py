@@ -56,7 +56,53 @@ def scaled(A, x):
     return np.sum((A @ x) ** 2) + np.sum(C @ x)
 
 
-PROGRAMS = [writes, shared, extremes, diagonals, scaled]
+def columns(A, x):
+    B, C = A.copy(), sp.lil_matrix((4, 4))
+    B[1:3, 2] = x[:2]  # SciPy takes a row for a column
+    C[1:3, 1] = x[1:3]
+    C[:, 3:4] = np.sin(x)
+    C[0] = x * x
+    return np.sum((B @ x) ** 2) + np.sum((C.tocsr() @ x) ** 2)
+
+
+def dictionaries(A, x):
+    C = sp.dok_array((4, 4))
+    C[0, 1] = x[0]
+    C[2, 2] = C.get((0, 1)) * x[1]
+    C[0, 1] = C.get((0, 1), 0.0) + C.get((3, 3), 2.5) * x[2]
+    return np.sum((C.tocsr() @ x) ** 2) + C.get((2, 2)) ** 2 + np.sum((A @ x) ** 2)
+
+
+def blocks(A, x):
+    first = np.stack([np.outer(x[:2], x[1:3]), np.outer(x[2:], x[2:])])
+    B = sp.bsr_array((first, [1, 0], [0, 1, 2]), shape=(4, 4))
+    C = sp.bsr_matrix((x.reshape(2, 2, 1), np.array([1, 0]), np.array([0, 2])))
+    E = sp.bsr_array((x, ([0, 1, 2, 2], [0, 1, 2, 0])), shape=(4, 4), blocksize=(2, 2))
+    return np.sum((B @ x) ** 2) + np.sum((C @ x[:2]) ** 3) + np.sum((sp.bsr_array(A) @ (E @ x)) ** 2)
+
+
+PROGRAMS = [writes, shared, extremes, diagonals, scaled, columns, dictionaries, blocks]
+
+
+def absent(x):
+    C = sp.dok_matrix((2, 2))
+    C[0, 0] = x[0]
+    return C.get((0, 0), 3.0)
+
+
+def repeated(x):
+    return sp.bsr_array((x.reshape(2, 2, 1), [1, 1], [0, 2]), shape=(2, 2)).sum()
+
+
+@pytest.mark.parametrize(
+    ("program", "told"), [(absent, "whether the matrix holds an element by then"), (repeated, None)]
+)
+def test_what_only_order_decides(program, told):
+    if told is None:
+        check_grads(program, (X,))
+        return
+    with pytest.raises(ParseError, match=told):
+        sdgrad.grad(program)(X)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

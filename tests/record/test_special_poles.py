@@ -1,5 +1,6 @@
 """Special functions at poles, zeros and ends of their domains: SciPy's values, and the derivatives that limits give."""
 
+import mpmath as mp
 import numpy as np
 import pytest
 import scipy.special as special
@@ -94,6 +95,18 @@ def test_second_derivatives(p):
     for k in (0, 1):
         near, back, far, behind = (s[k] for s in steps)
         np.testing.assert_allclose(found[k], (8 * (near - back) - (far - behind)) / (12 * h), rtol=1e-6)
+
+
+def test_reciprocal_gamma_function_is_entire():
+    """Derivatives at its zeros, beside them, and where it underflows."""
+    own: list = [special.rgamma]
+    for _ in range(3):
+        own.append(sdgrad.grad(own[-1]))
+    for x in (0.0, -1.0, -2.0, -3.0, -7.0, 1e-12, -2.0 + 1e-10, 0.4, 0.39999, 3.0):
+        with mp.workdps(60):
+            wanted = [float(mp.diff(mp.rgamma, mp.mpf(x), k)) for k in (1, 2, 3)]
+        np.testing.assert_allclose([f(x) for f in own[1:]], wanted, rtol=2e-13)
+    assert [f(200.0) for f in own[1:]] == [0.0, 0.0, 0.0]
 
 
 def test_refused():

@@ -1,15 +1,18 @@
 """The first results are compared with Python's: a wrong rule is found and placed; nothing outside is changed."""
 
+import dataclasses
 import random
 import re
 
 import numpy as np
 import pytest
-from scipy import optimize
+from scipy import optimize, stats
 
 import sdgrad
 from sdgrad.config import config
 from sdgrad.errors import VerificationError
+from sdgrad.record.functions import scipy_stats
+from sdgrad.record.functions.distributions import beta_odds
 from sdgrad.record.templates import UFUNCS
 from sdgrad.specialize.signature import Signature
 from sdgrad.specialize.verification import compare
@@ -224,3 +227,34 @@ def test_what_python_raises_by_data_is_raised():
 def test_a_value_that_python_refuses_is_refused():
     with config.override(verify="auto"), pytest.raises(ValueError, match="no identity"):
         sdgrad.compile_forward(lambda x: np.max(x[x > 100.0]))(X)
+
+
+def tails(q, y, a):
+    frozen = stats.betaprime(a, 3.5, scale=2.0)
+    return (
+        stats.f.isf(q, 5.0, 7.0), frozen.isf(0.1 * q), stats.powernorm.ppf(q * 1e-3, a), stats.alpha.isf(q * 1e-280, a),
+        stats.rice.sf(y, 1.0), stats.skewnorm.logcdf(-y - 0.29, 4.0), stats.skewnorm.logcdf(-2.0 * y, 4.0),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("k", range(7))
+def test_small_probabilities_of_scipy_are_no_reference(k):
+    """SciPy computes them by ``1 - q``: the rounding of 1 is all that is left of them."""
+    given = 1e-12, 9.0, 2.5
+    own = sdgrad.jvp(lambda *at: tails(*at)[k], given, (0.0, 0.0, 0.0))[0]
+    assert not np.isclose(own, tails(*given)[k], rtol=1e-6, atol=0)
+
+
+def test_small_probabilities_are_compared():
+    """A wrong formula of a probability is found, and a wrong function beside a right one."""
+    wrong = dataclasses.replace(scipy_stats.TABLE["f"], isf=lambda q, n, m: 2.0 * beta_odds(q, 0.5 * m, 0.5 * n, -1.0))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(scipy_stats.TABLE, "f", wrong)
+        with pytest.raises(VerificationError, match="in Python"):
+            sdgrad.jvp(lambda q: stats.f.isf(q, 5.0, 7.0), (1e-7,), (1.0,))
+
+
+def test_wrong_functions_of_small_probabilities(wrong_tanh):
+    with pytest.raises(VerificationError, match="in Python"):
+        sdgrad.jvp(lambda q: np.tanh(1e-4 * stats.f.isf(q, 5.0, 7.0)), (1e-12,), (1.0,))
+    assert "_isf" not in vars(type(stats.f))  # SciPy's class is as before

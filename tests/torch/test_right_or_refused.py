@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import sdgrad
-from sdgrad.errors import CaptureError
+from sdgrad.errors import ArgumentError, CaptureError
 
 INF, NAN = float("inf"), float("nan")
 
@@ -356,3 +356,17 @@ def test_second_derivatives(name):
         return torch.autograd.grad((slope * v).sum(), [x, *own.parameters()], materialize_grads=True)
 
     torch.testing.assert_close(second(sdgrad.Module(own)), second(own), rtol=1e-8, atol=1e-9)
+
+
+# -- transforms of functions
+
+TRANSFORMS = [torch.func.grad, torch.func.vmap, torch.func.jacrev, lambda f: lambda x: torch.func.jvp(f, (x,), (x,))]
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("made", [sdgrad.torch.function(lambda x: np.sum(x * x)), sdgrad.Module(nn.Linear(3, 1))])
+def test_transforms_of_torch_func_are_refused(transform, made):
+    x = torch.ones(1, 3) if isinstance(made, nn.Module) else torch.ones(3)
+    with pytest.raises(ArgumentError, match="torch.func .*do not transform compiled code: call .backward"):
+        transform(made)(x)
+    assert made(x).shape in ((), (1, 1))  # the refusal leaves nothing behind

@@ -17,6 +17,7 @@ from sdgrad.record.functions.splines import Spline
 from sdgrad.record.functions.table import array, known, rule
 
 NAME = "RectBivariateSpline"
+OF_POINTS = NAME, "RegularGridInterpolator"
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +127,7 @@ def rect_bivariate(
             raise ValueError(f"{name} dimension of z must have same number of elements as {name}")
         if not 1 <= degree <= 5 or places.shape[0] <= degree:
             raise ValueError(f"k{name} must be 1 to 5, and less than the number of points along {name}")
-        parts.append(splines.make_interp_spline(places, known(np.eye(places.shape[0])), degree))
+        parts.append(splines.spline_through(*OF_POINTS, places, known(np.eye(places.shape[0])), degree))
     first, second = parts
     return made(Bivariate(first.t, second.t, first.c @ data @ np.transpose(second.c), (first.k, second.k)))
 

@@ -215,9 +215,9 @@ def _cauchy_ppf(q: Any) -> Any:
 
 
 # -- the normal distribution between two points
-def log_mass(a: Any, b: Any) -> Any:
+def log_mass(a: Any, b: Any, width: Any = None) -> Any:
     """Return the logarithm of the probability between two points: by a series where they are close to each other."""
-    width, centre = b - a, 0.5 * (a + b)
+    width, centre = b - a if width is None else width, 0.5 * (a + b)
     near = width * (1.0 + np.abs(centre)) < 0.1
     w, m = np.where(near, width, 0.05), np.where(near, centre, 0.0)
     v, s = w * w, m * m
@@ -258,13 +258,18 @@ def _truncated_ppf(q: Any, a: Any, b: Any) -> Any:
 
 def _beside(q: Any, a: Any, b: Any) -> Any:
     """Return the quantile of a small probability, NaN where it is not close to the end ``a``."""
-    slope = np.log(q) + log_mass(a, b) + 0.5 * a * a + LOG_ROOT_TAU
-    near = slope + np.log1p(np.abs(a)) < math.log(1e-3)
-    t, e = np.exp(np.where(near, slope, 0.0)), np.where(near, a, 0.0)
+    return a + away_from_end(q, a, log_mass(a, b))
+
+
+def away_from_end(q: Any, end: Any, mass: Any) -> Any:
+    """Return how far a quantile is above an end of the normal distribution, of probability ``exp(mass)``, if close."""
+    slope = np.log(q) + mass + 0.5 * end * end + LOG_ROOT_TAU
+    near = slope + np.log1p(np.abs(end)) < math.log(1e-3)
+    t, e = np.exp(np.where(near, slope, 0.0)), np.where(near, end, 0.0)
     s = e * e
     fourth, fifth = e * (7.0 + 6.0 * s) / 24.0, (7.0 + s * (46.0 + 24.0 * s)) / 120.0
     away = t * (1.0 + t * (0.5 * e + t * ((1.0 + 2.0 * s) / 6.0 + t * (fourth + t * fifth))))
-    return np.where(near, e + away, math.nan)
+    return np.where(near, away, math.nan)
 
 
 def _truncated_ppf_inside(q: Any, a: Any, b: Any) -> Any:

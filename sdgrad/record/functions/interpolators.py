@@ -21,9 +21,8 @@ from sdgrad.record.functions.polynomial_objects import poly1d
 from sdgrad.record.functions.spline_slopes import pchip_slopes
 from sdgrad.record.functions.table import active, array, content, known, rule
 
-LINEAR, SPLINES = ("linear", "slinear"), {"quadratic": 2, "cubic": 3}
-GRID_SPLINES = {"cubic": 3, "quintic": 5}
-CURVES = (*GRID_SPLINES, "pchip")
+LINEAR, SPLINES, GRID_SPLINES = ("linear", "slinear"), {"quadratic": 2, "cubic": 3}, {"cubic": 3, "quintic": 5}
+CURVES, ON_GRID = (*GRID_SPLINES, "pchip"), ("RegularGridInterpolator", "method='pchip'")
 STEPS = ("nearest", "nearest-up", "previous", "next", "zero")
 BASE: Any = interpolate.interp1d.__call__
 
@@ -121,7 +120,7 @@ def _inside(f: Interp1d, flat: Any, trailing: int) -> Any:
     if f.kind == "cubic" and content(f.x) is None:
         return piecewise_at(cubic_spline(f.x, f.y), flat)  # the same polynomials, of points that only a run knows
     if f.kind in SPLINES:
-        return splines.values_at(splines.make_interp_spline(f.x, f.y, SPLINES[f.kind]), flat)
+        return splines.values_at(splines.spline_through("interp1d", "kind='cubic'", f.x, f.y, SPLINES[f.kind]), flat)
     n = np.shape(f.y)[0]
     if f.kind == "next":
         k = np.searchsorted(f.x, flat, side="left")
@@ -326,7 +325,8 @@ def _splines_at(g: Grid, columns: list, degree: int) -> Any:
     """Return the values of splines along all axes, by those that are 1 at one point, and 0 at the others."""
     found = g.values
     for d, (points, column) in enumerate(zip(g.points, columns, strict=True)):
-        shares = splines.values_at(splines.make_interp_spline(points, np.eye(np.shape(points)[0]), degree), column)
+        spline = splines.spline_through(*ON_GRID, points, np.eye(np.shape(points)[0]), degree)
+        shares = splines.values_at(spline, column)
         # the places are the first axis, once the first axis of the grid is gone
         found = np.tensordot(shares, found, 1) if d == 0 else np.einsum("pi,pi...->p...", shares, found)
     return found

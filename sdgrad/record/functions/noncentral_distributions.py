@@ -51,6 +51,31 @@ def _nct(y: Any, df: Any, nc: Any) -> Any:
     return in_double("special_nct(1, 1, 0, {0}, {1}, {2})", df, nc, y)
 
 
+# -- skew normal
+def _skewnorm_log(y: Any, a: Any) -> Any:
+    return LOG_TWO - 0.5 * y * y - LOG_ROOT_TAU + sp.log_ndtr(a * y)
+
+
+def _skewnorm_logcdf(y: Any, a: Any) -> Any:
+    """Return logarithms, by Gauss-Laguerre quadrature where the probability itself is no normal number."""
+    far = (y < 0.0) & (_skewnorm_log(y, a) < -600.0)
+    inside = np.where(far, 0.0, y)
+    near: Any = Formulas(_skewnorm_log, cdf=_skewnorm, sf=lambda y, a: _skewnorm(-y, -a)).get("logcdf")
+    return np.where(far, _skewnorm_far(np.where(far, y, -40.0), a), near(inside, a))
+
+
+def _skewnorm_far(y: Any, a: Any) -> Any:
+    slope = -y + a * np.exp(-0.5 * (a * y) ** 2 - LOG_ROOT_TAU - sp.log_ndtr(a * y))
+    top, whole = _skewnorm_log(y, a), 0.0
+    for place, weight in zip(*np.polynomial.laguerre.laggauss(16), strict=True):
+        whole = whole + weight * np.exp(_skewnorm_log(y - place / slope, a) - top + place)
+    return top + np.log(whole / slope)
+
+
+def _skewnorm(y: Any, a: Any) -> Any:
+    return in_double("special_skewnorm({0}, {1})", a, y)
+
+
 # -- angles
 def _angle_log(y: Any, kappa: Any) -> Any:
     return kappa * sp.cosm1(y) - 2 * LOG_ROOT_TAU - _log_i0e(kappa)
@@ -94,9 +119,8 @@ NONCENTRAL: dict[str, Formulas] = {
         valid=lambda df, nc: (df > 0) & (nc == nc),
     ),
     "skewnorm": Formulas(
-        logpdf=lambda y, a: LOG_TWO - 0.5 * y * y - LOG_ROOT_TAU + sp.log_ndtr(a * y),
-        cdf=lambda y, a: in_double("special_skewnorm({0}, {1})", a, y),
-        sf=lambda y, a: in_double("special_skewnorm({0}, {1})", -a, -y),
+        logpdf=_skewnorm_log, cdf=_skewnorm, sf=lambda y, a: _skewnorm(-y, -a),
+        logcdf=_skewnorm_logcdf, logsf=lambda y, a: _skewnorm_logcdf(-y, -a),
         ppf=lambda q, a: in_double("special_skewnorm_quantile(0, {0}, {1})", a, q),
         isf=lambda q, a: in_double("special_skewnorm_quantile(1, {0}, {1})", a, q),
         valid=np.isfinite, open=True, inner=0.0,

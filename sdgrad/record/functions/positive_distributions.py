@@ -13,8 +13,10 @@ from sdgrad.record.functions.distributions import (
     ROOT_TWO,
     Formulas,
     at_ends,
+    away_from_end,
     beta_odds,
     gamma_formulas,
+    log_mass,
     log_of_rest,
     of_parts,
 )
@@ -96,6 +98,17 @@ def _invgauss_logsf(y: Any, mu: Any) -> Any:
 
 def _halfcauchy_ppf(q: Any) -> Any:
     return np.where(q > 0.5, 1.0 / np.tan(0.5 * math.pi * (1.0 - q)), np.tan(0.5 * math.pi * q))
+
+
+def _alpha_ppf(q: Any, a: Any) -> Any:
+    return 1.0 / np.where(q == 1, 0.0, a - sp.ndtri(q * sp.ndtr(a)))
+
+
+def _alpha_isf(q: Any, a: Any) -> Any:
+    """Return quantiles, in the tail by the inverse of how far a normal quantile is from its end."""
+    away = away_from_end(q, -a, sp.log_ndtr(a))
+    tail = np.isfinite(away)
+    return np.where(tail, 1.0 / np.where(tail, away, 1.0), _alpha_ppf(np.where(tail, 0.5, 1.0 - q), a))
 
 
 def _fatigue_ppf(q: Any, c: Any) -> Any:
@@ -267,7 +280,8 @@ POSITIVE: dict[str, Formulas] = {
         logpdf=lambda y, a: -2.0 * np.log(y) - LOG_ROOT_TAU - 0.5 * (a - 1.0 / y) ** 2 - sp.log_ndtr(a),
         cdf=lambda y, a: sp.ndtr(a - 1.0 / y) / sp.ndtr(a),
         logcdf=lambda y, a: sp.log_ndtr(a - 1.0 / y) - sp.log_ndtr(a),
-        ppf=lambda q, a: 1.0 / np.where(q == 1, 0.0, a - sp.ndtri(q * sp.ndtr(a))), low=0.0, open=True,
+        sf=lambda y, a: np.exp(log_mass(a - 1.0 / y, a, 1.0 / y) - sp.log_ndtr(a)), isf=_alpha_isf,
+        ppf=_alpha_ppf, low=0.0, open=True,
     ),
     "gibrat": Formulas(
         logpdf=lambda y: -0.5 * np.log(y) ** 2 - np.log(y) - LOG_ROOT_TAU, cdf=lambda y: sp.ndtr(np.log(y)),

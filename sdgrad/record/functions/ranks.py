@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.special as special
 import scipy.stats as stats
 
 from sdgrad.errors import ParseError
@@ -81,3 +82,23 @@ def spearmanr(
     t = rs * np.sqrt(np.maximum(df / ((rs + 1.0) * (1.0 - rs)), 0.0))
     found = rs, tail(t, df, alternative)
     return Outcome(*(v[1, 0] for v in found)) if data.shape[1] == 2 else Outcome(*found)
+
+
+@rule(stats.kruskal)
+def kruskal(*samples: Any, nan_policy: str = "propagate", axis: Any = 0, keepdims: bool = False) -> Any:
+    """Compare mean ranks of groups (Kruskal & Wallis 1952), with the correction for ties."""
+    check_nan_policy(nan_policy, "kruskal", "propagate")
+    if keepdims:
+        raise ParseError("scipy.stats.kruskal(keepdims=) is not recorded: write np.expand_dims")
+    if len(samples) < 2:
+        raise ValueError("Need at least two groups in stats.kruskal()")
+    given: list[Any] = [array(s) for s in samples]
+    rows = [np.ravel(g) if axis is None else np.moveaxis(g, static_axis(axis, g.ndim), -1) for g in given]
+    sizes = [np.shape(r)[-1] for r in rows]
+    together, n = np.concatenate(rows, axis=-1), sum(sizes)
+    ranks = rankdata(together, axis=-1)
+    ties = rankdata(together, "max", axis=-1) - rankdata(together, "min", axis=-1) + 1.0
+    begins = np.cumsum([0, *sizes])
+    sums = (np.sum(ranks[..., b : b + m], axis=-1) ** 2 / m for b, m in zip(begins.tolist(), sizes, strict=False))
+    h = (12.0 / (n * (n + 1)) * sum(sums) - 3.0 * (n + 1)) / (1.0 - np.sum(ties**2 - 1.0, axis=-1) / (n**3 - n))
+    return Outcome(h, special.chdtrc(len(rows) - 1.0, h))

@@ -85,7 +85,7 @@ TEMPLATES = {
     "betaln": "special_betaln({0}, {1})",
     "beta": "special_beta({0}, {1})",
     "exp10": "10.0 ** {0}",
-    "loggamma": "lgamma({0}) if not {0} < 0 else 0.0 / 0.0",
+    "loggamma": "lgamma({0}) if not {0} < 0 else {0} * (0.0 / 0.0)",
     "erfcx": "special_erfcx(0, {0})",
     "dawsn": "special_dawsn(0, {0})",
     "exprel": "sdgrad_exprel(0, {0})",
@@ -103,13 +103,13 @@ TEMPLATES = {
     "nctdtrit": "special_nct_quantile(0, {0}, {1}, {2})",
     "chdtr": "special_gammainc(0, {0} / 2, {1} / 2)",
     "chdtrc": "scipy_gammaincc({0} / 2, {1} / 2)",
-    "chdtri": "2 * scipy_gammainccinv({0} / 2, {1}) if {1} >= 0 and {1} <= 1 else 0.0 / 0.0",
+    "chdtri": "2 * scipy_gammainccinv({0} / 2, {1}) if {1} >= 0 and {1} <= 1 else ({0} + {1}) * (0.0 / 0.0)",
     "gdtr": "special_gammainc(0, {1}, {0} * {2})",
     "gdtrc": "scipy_gammaincc({1}, {0} * {2})",
     "fdtr": f"({_SHARES.format('special_betainc(0, 0, ', 'scipy_betaincc(')} if not isinf({{2}}) else 1)"
-    " if not {2} < 0 else 0.0 / 0.0",
+    " if not {2} < 0 else ({0} + {1} + {2}) * (0.0 / 0.0)",
     "fdtrc": f"({_SHARES.format('scipy_betaincc(', 'special_betainc(0, 0, ')} if not isinf({{2}}) else 0)"
-    " if not {2} < 0 else 0.0 / 0.0",
+    " if not {2} < 0 else ({0} + {1} + {2}) * (0.0 / 0.0)",
     "cosm1": "-2 * sin({0} / 2) ** 2",
     "pseudo_huber": "sdgrad_pseudo_huber({0}, {1})",
     "boxcox": "sdgrad_boxcox({0}, {1})",
@@ -261,7 +261,7 @@ _ZETA = (  # Riemann's functional equation, without overflow, and where that is 
 def zeta(x: Any, q: Any = None) -> Any:
     given = [operand(x)] if q is None else [operand(x), operand(q)]
     dtype = loop_types(special._ufuncs._zeta, [*map(kind, given), *([kind(1.0)] * (q is None))])[2]
-    text = _ZETA if q is None else "special_zeta(0, {0}, {1}) if {0} >= 1 else 0.0 / 0.0"
+    text = _ZETA if q is None else "special_zeta(0, {0}, {1}) if {0} >= 1 else ({0} + {1}) * (0.0 / 0.0)"
     return compute(text, given, [REAL] * len(given), dtype, is_weak(*given))
 
 

@@ -147,8 +147,11 @@ def _with_place(f: Formulas, name: str, x: Any, shapes: tuple, loc: Any, scale: 
     y = moved / scale if scaled else moved
     if name in ("pdf", "logpdf"):
         return _checked(_density(f, name, y, shapes, scale if scaled else None, whole), y, valid, inputs)
-    y = np.floor(y) if whole else y
-    return _checked(_probability(f, name, y, shapes, whole), y, valid, inputs)
+    place = np.floor(y) if whole else y
+    found = _checked(_probability(f, name, place, shapes, whole), place, valid, inputs)
+    if whole and name == "logcdf":  # SciPy looks at the end first, and at the parameters afterwards
+        return np.where(y >= f.ends(shapes)[1], 0.0, found)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -149,13 +149,23 @@ def bspline(t: Any, c: Any, k: Any, extrapolate: Any = True, axis: Any = 0) -> A
 def make_interp_spline(
     x: Any, y: Any, k: Any = 3, t: Any = None, bc_type: Any = None, axis: Any = 0, check_finite: bool = True
 ) -> Any:
-    """Solve for the coefficients by SciPy's for each of the unit vectors: they are linear in the data."""
+    return spline_through("make_interp_spline", "CubicSpline", x, y, k, t, bc_type, axis)
+
+
+def spline_through(
+    name: str, instead: str, x: Any, y: Any, k: Any = 3, t: Any = None, bc_type: Any = None, axis: Any = 0
+) -> Any:
+    """Solve for the coefficients by SciPy's for each of the unit vectors: they are linear in the data.
+
+    :param name: the function of SciPy's that the user calls.
+    :param instead: what takes points that only a run knows.
+    """
     points, knots = fixed(array(x)), t if t is None else fixed(array(t))
     if points is None or (t is not None and knots is None):
         settle(active(), ONLY_DATA)  # arrays from outside of the function may be made known
         raise ParseError(
-            "scipy.interpolate.make_interp_spline: the points and knots must be known when recording; "
-            "CubicSpline takes recorded ones"
+            f"scipy.interpolate.{name}: the points and knots must be known when recording; "
+            f"{instead} takes recorded ones"
         )
     if not (bc_type is None or isinstance(bc_type, str) or all(b is None or isinstance(b, str) for b in bc_type)):
         raise ParseError("scipy.interpolate.make_interp_spline: values of derivatives in bc_type are not recorded")

@@ -17,7 +17,7 @@ from sdgrad.record.functions.reductions import reduced, sum_type
 from sdgrad.record.functions.scans import accumulated
 from sdgrad.record.functions.scipy_special import logsumexp
 from sdgrad.record.functions.shapes import broadcast_to, expand_dims, moveaxis, ravel, reshape, size
-from sdgrad.record.functions.table import FUNCTIONS, all_known, array, content, fixed, known, operand
+from sdgrad.record.functions.table import FUNCTIONS, all_known, array, content, fixed, full_name, known, operand
 from sdgrad.record.indexing import content_of, expanded, is_advanced, item, view
 from sdgrad.record.stores import accumulate, store
 from sdgrad.record.values import Array
@@ -37,7 +37,7 @@ WRONG = {np.power, np.arctan2}
 
 def _check_reducible(function: np.ufunc, method: str) -> None:
     if function in WRONG:
-        name = f"numpy.{function.__name__}.{method}"
+        name = f"{full_name(function)}.{method}"
         raise ParseError(f"{name} is not recorded, because NumPy leaves elements out: write a loop")
 
 
@@ -50,7 +50,7 @@ def _type(function: np.ufunc, x: Array, dtype: Any) -> np.dtype:
     wanted = {} if dtype is None else {"signature": (np.dtype(dtype), None, None)}
     found = function.resolve_dtypes((None, x.dtype, None), reduction=True, **wanted)  # type: ignore[arg-type]
     if found[0] != found[2] or found[1] != found[2]:
-        raise ParseError(f"numpy.{function.__name__} of elements of another type than its results: write a loop")
+        raise ParseError(f"{full_name(function)} of elements of another type than its results: write a loop")
     return np.dtype(found[2].str)
 
 
@@ -158,7 +158,7 @@ def reduceat(function: np.ufunc, a: Any, indices: Any, axis: Any = 0, dtype: Any
     x, starts = array(a), fixed(indices)
     if starts is None:
         raise ParseError(
-            f"numpy.{function.__name__}.reduceat: only a run knows the indices; number the parts, and use "
+            f"{full_name(function)}.reduceat: only a run knows the indices; number the parts, and use "
             f"np.{function.__name__}.at"
         )
     d, first = static_axis(axis, x.ndim), np.asarray(starts)
@@ -197,7 +197,7 @@ def _check_result(function: np.ufunc, target: Array, *values: Any) -> None:
     """Check that what a function gives can be written where it is wanted."""
     operands = [target.dtype, *(np.dtype(kind(operand(v))) if np.ndim(v) else kind(operand(v)) for v in values)]
     if len(operands) != function.nin or function.nout != 1:
-        raise ValueError(f"numpy.{function.__name__}.at takes {function.nin - 1} values")
+        raise ValueError(f"{full_name(function)}.at takes {function.nin - 1} values")
     found = function.resolve_dtypes((*operands, None))[-1]
     if not np.can_cast(found, target.dtype, "same_kind"):
         raise TypeError(f"cannot cast a result of type {found} into an array of type {target.dtype}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.table import all_known, array, content, known, operand, own, wrapped
+from sdgrad.record.functions.table import all_known, array, content, full_name, known, operand, own, wrapped
 from sdgrad.record.sparse.dense import dense_like
 from sdgrad.record.sparse.matrix import OPERATIONS, Sparse, is_sparse
 from sdgrad.record.sparse.patterns import coordinates, picked, same_places, summed, without_repeats
@@ -234,7 +234,7 @@ def power_of_elements(a: Sparse, n: Any, dtype: Any = None) -> Sparse:
 
 def of_elements(function: np.ufunc, a: Sparse) -> Sparse:
     """Return a function of the elements that is zero at zero."""
-    own = a if function in LINEAR else single(a, f"numpy.{function.__name__}")
+    own = a if function in LINEAR else single(a, full_name(function))
     return own.with_data(function(own.data))
 
 
@@ -262,7 +262,7 @@ def total(a: Sparse, axis: Any = None) -> Any:
 # -- operators
 def _known_by_scipy(function: Callable, inputs: tuple) -> Any:
     if not all_known(inputs):
-        raise ParseError(f"numpy.{getattr(function, '__name__', function)} of a sparse matrix is not recorded")
+        raise ParseError(f"{full_name(function)} of a sparse matrix is not recorded")
     return wrapped(function(*(content(x) for x in inputs)))
 
 
@@ -276,14 +276,12 @@ def ufunc(function: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]
     """Return a universal function, or an operator, of operands with sparse matrices among them."""
     inputs = tuple(map(own, inputs))
     if method not in ("operator", "__call__") or kwargs:
-        raise ParseError(
-            f"numpy.{function.__name__} of a sparse matrix, with arguments or as a method, is not recorded"
-        )
+        raise ParseError(f"{full_name(function)} of a sparse matrix, with arguments or as a method, is not recorded")
     strange = next((x for x in inputs if not (is_sparse(x) or _is_operand(x))), None)
     if strange is not None:
         if method == "operator":
             return NotImplemented
-        raise ParseError(f"numpy.{function.__name__} of a sparse matrix and a {type(strange).__name__} is not recorded")
+        raise ParseError(f"{full_name(function)} of a sparse matrix and a {type(strange).__name__} is not recorded")
     if len(inputs) == 1 and function in KEEP_ZERO:
         return of_elements(function, *inputs)
     if function in BINARY:

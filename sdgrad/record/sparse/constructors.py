@@ -122,6 +122,38 @@ for _format in FORMATS:
         rule(_class)(_maker(_format, bool(_is_array)))
 
 
+# -- of blocks
+def _maker_of_blocks(is_array: bool) -> Callable:
+    """Return the rule of a class of matrices of blocks: they are matrices with compressed rows here."""
+    name = OTHERS["bsr"][is_array].__name__
+
+    def make(arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, blocksize: Any = None) -> Sparse:
+        if is_sparse(arg1):
+            found = converted(arg1, "csr", is_array)
+        elif isinstance(arg1, tuple) and len(arg1) == 3:
+            found = _from_blocks(*arg1, shape, is_array, name)
+        else:
+            found = _made(arg1, "csr", is_array, shape, name)
+        return found if dtype is None else found.with_data(of_type(found.data, dtype))
+
+    return make
+
+
+def _from_blocks(blocks: Any, indices: Any, indptr: Any, shape: Any, is_array: bool, name: str) -> Sparse:
+    data, places = array(blocks), [fixed(_whole(p)) for p in (indices, indptr)]
+    if any(p is None for p in places):
+        raise ParseError(f"{name}((data, indices, indptr)) with places that a run computes: use coo_array")
+    numbers = np.arange(1.0, data.size + 1).reshape(data.shape)
+    given = OTHERS["bsr"][is_array]((numbers, *places), shape=shape).tocsr()
+    if given.nnz != data.size:
+        raise ParseError(f"{name} with a block twice at one place is not recorded: add the blocks first")
+    return from_numbers(given, np.reshape(data, (-1,)))
+
+
+for _is_array, _class in enumerate(OTHERS["bsr"]):
+    rule(_class)(_maker_of_blocks(bool(_is_array)))
+
+
 # -- of diagonals
 def _filled(values: Sequence[Any], build: Callable[[list], Any]) -> Any:
     """Return the matrix that a function makes of arrays of values: it is called with the numbers of their elements."""

@@ -152,7 +152,7 @@ class Sparse(Compound):
             return (self.first, self.second)[self.kind.places.index(name)]
         if name in OPERATIONS.properties:
             return OPERATIONS.properties[name](self)
-        if name in OPERATIONS.methods and hasattr(self.kind.cls, name):
+        if name in OPERATIONS.methods and (hasattr(self.kind.cls, name) or name in OPERATIONS.of_filled(self)):
             return OPERATIONS.bound(OPERATIONS.methods[name], self)
         if not hasattr(self.kind.cls, name):
             raise AttributeError(f"'{self.kind.cls.__name__}' object has no attribute '{name}'")
@@ -185,6 +185,7 @@ class Operations:
     """What matrices need of the modules that compute with them: set when these are imported.
 
     :param methods: by name; ``properties`` too.
+    :param of_filled: gives the names of methods that only matrices have which are filled element by element.
     :param other: gives an attribute that has no rule.
     """
 
@@ -193,6 +194,7 @@ class Operations:
     bound: Callable[[Callable, Sparse], Any]
     item: Callable[[Sparse, Any], Any]
     store: Callable[[Sparse, Any, Any], None]
+    of_filled: Callable[[Sparse], tuple[str, ...]]
     other: Callable[[Sparse, str], Any]
     ufunc: Callable[..., Any]
 

@@ -12,7 +12,7 @@ from sdgrad.record.sparse.filling import filling_of, numbers_of
 from sdgrad.record.sparse.matrix import OPERATIONS, Sparse, is_sparse
 from sdgrad.record.sparse.methods import METHODS, own_index
 from sdgrad.record.sparse.patterns import numbered
-from sdgrad.record.values import RULES
+from sdgrad.record.values import RULES, is_recorded
 
 LACKING = (
     "an element of a sparse matrix is written that it does not hold, or that it holds twice: collect values and "
@@ -41,9 +41,27 @@ def _write(a: Sparse, numbers: np.ndarray, value: Any) -> None:
     if (places < 0).any():
         raise ParseError(LACKING)
     given = operand(value)
+    if np.ndim(given) == 1 and places.ndim == 2 and places.shape[1] == 1:
+        given = np.reshape(array(given), (-1, 1))  # SciPy takes a row for a column
     if np.ndim(given) < places.ndim and np.ndim(given) or np.size(given) == 1 and np.ndim(given):
         given = np.broadcast_to(array(given), places.shape)
     RULES.store(a.data, array(places) if places.ndim else int(places), given)
+
+
+def get(a: Sparse, key: Any, default: Any = 0.0) -> Any:
+    """Return an element of a matrix that is filled, or something else where it holds none."""
+    filling: Any = filling_of(a)
+    place = tuple(map(int, own_index(key)))
+    if len(place) != 2 or not all(0 <= p < n for p, n in zip(place, a.shape, strict=False)):
+        raise IndexError("Index out of bounds.")
+    if place not in filling.room:
+        return default
+    if is_recorded(default) or default != 0:
+        raise ParseError(
+            f".get({place}, {default!r}): whether the matrix holds an element by then is not recorded: write 0.0, or "
+            "A[i, j]"
+        )
+    return a.data[filling.room[place]]
 
 
 def setdiag(a: Sparse, values: Any, k: Any = 0) -> None:
@@ -70,4 +88,5 @@ def store_attribute(a: Any, name: str, value: Any) -> None:
     raise ParseError(f"assigning .{name} of {a!r} is not recorded: {told}")
 
 
-OPERATIONS.store, METHODS["setdiag"] = store, setdiag
+OPERATIONS.of_filled = lambda a: () if filling_of(a) is None else ("get",)
+OPERATIONS.store, METHODS["setdiag"], METHODS["get"] = store, setdiag, get

@@ -336,8 +336,10 @@ inline double special_expn(double n, double x) {
     return value;
 }
 
-// The derivative of 1 / Gamma(x) where that is zero: at its zeros, and where it underflows.
-inline double special_rgamma_slope(double x) { return x > 0 ? 0 : std::tgamma(1 - x) * (std::fmod(x, 2) == 0 ? 1 : -1); }
+// The derivative of 1 / Gamma(x) by the reflection formula (DLMF 5.5.3), which has no poles on the left.
+inline double special_rgamma_slope(double x) {
+    return std::tgamma(1 - x) * (scipy_cosdg(180 * x) - scipy_sindg(180 * x) * sdgrad_polygamma(0, 1 - x) / 3.14159265358979324);
+}
 
 // The n-th derivatives of modified Bessel functions without their exponential growth.
 inline double special_ive(int n, double v, double x) {
