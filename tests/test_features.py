@@ -240,6 +240,21 @@ def test_checkpointing_of_loops():
     right(steps, x)
 
 
+def test_checkpoints_by_hand():
+    """``checkpoint(f)`` keeps the arguments of a call, and computes the rest again. A policy keeps more."""
+
+    def block(x, w):
+        return np.tanh(np.sin(x) @ w)
+
+    x, w = np.linspace(0, 1, 9).reshape(3, 3), np.eye(3)
+    again = sdgrad.checkpoint(block)
+    wanted, found = (
+        sdgrad.grad(lambda x: np.sum(block(block(x, w), w))),
+        sdgrad.grad(lambda x: np.sum(again(again(x, w), w))),
+    )
+    np.testing.assert_allclose(found(x), wanted(x), rtol=1e-13)
+
+
 def test_a_limit_of_memory_in_bytes():
     """A call takes no more memory than you allow, by the fastest plan. A limit that cannot be met is refused."""
 

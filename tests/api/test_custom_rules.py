@@ -721,3 +721,19 @@ def cut(x):
 def test_a_region_cuts_off_what_its_rule_reads_and_does_not_differentiate():
     x = np.array([0.3, 0.7])
     assert_close(sdgrad.grad(cut)(x), 3 * np.sin(x) ** 2, 1e-14, "gradient")
+
+
+def test_an_argument_that_the_value_does_not_need():
+    """A straight-through estimator has a derivative by what only decides its shape; it was zero."""
+
+    @sdgrad.custom_vjp
+    def ones(x, k):
+        return np.ones_like(k)
+
+    ones.defvjp(lambda grad_out: (3 * grad_out, grad_out))
+    weights = np.array([1.0, 2.0, 3.0])
+    x = np.array([0.1, 0.2, 0.3])
+    f = lambda x, k: np.sum(ones(np.sin(x), k) * weights)  # noqa: E731
+    found = sdgrad.grad(f, wrt=("x", "k"))(x, x)
+    np.testing.assert_allclose(found, (3 * weights * np.cos(x), weights), rtol=1e-13)
+    assert sdgrad.jvp(f, (x, x), (np.ones(3), np.zeros(3)))[1] == pytest.approx(np.sum(3 * weights * np.cos(x)))
