@@ -209,7 +209,7 @@ class GradFunction(CalledInPrograms):
         if self.memory_limit is not None:
             raise ArgumentError("memory_limit holds for a whole program: give it to the outermost derivative")
         signature, names, output, request = self.question(arguments)
-        program = differentiate_program(signature.program, request).program
+        program = differentiate_program(signature.program, replace(request, part=True)).program
         gradients = {n: gradient_name(n, signature.program) for n in names}
         zeros = {gradients[n]: np.asarray(as_array(arguments[n])) for n in names if n not in request.inputs}
         results = [output] * self.with_value + [gradients[n] for n in names]

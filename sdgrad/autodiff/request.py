@@ -15,6 +15,8 @@ class Request:
     ``strong_zero``: a cotangent of exactly zero passes nothing on, whatever the partial is.
     ``rerun``: values may be recomputed, or restored in place, instead of being kept.
     ``least``: loops have checkpoints wherever they can, in as little room as there can be.
+    ``part``: the program becomes a part of another one, which may be differentiated: loops that do not know their trips
+    keep tapes for as many as they have, and not places for any number, which a tape of a tape would have to hold.
     ``memory_limit``: what the program may take.
     ``unused``: an input without influence on the outputs gets a gradient of zero (``zero``) or is an error (``error``).
     """
@@ -26,4 +28,5 @@ class Request:
     unused: str = "zero"
     rerun: bool = True
     least: bool = False
+    part: bool = False
     memory_limit: Limit | None = None

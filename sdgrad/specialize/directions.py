@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,11 @@ def linearized(
         seeds, results = ([tangent_name(n, program) for n in x] for x in (names, outputs))
         return push_tangents(program, request), seeds, results
     seeds = [seed_name(n, program, request) for n in outputs]
-    return signature.differentiated(request).program, seeds, [gradient_name(n, program) for n in names]
+    return (
+        signature.differentiated(replace(request, part=True)).program,
+        seeds,
+        [gradient_name(n, program) for n in names],
+    )
 
 
 @dataclass

@@ -45,7 +45,7 @@ class Pullback(OfArguments):
     def request(self, signature: Signature) -> Request:
         present = tuple(n for n in self.wanted if n in signature.program.containers)
         outputs = self.outputs or tuple(o for o in signature.outputs if signature.is_float(o))
-        return Request(present, outputs, accumulate=False)
+        return Request(present, outputs, accumulate=False, part=True)
 
     def cotangents(self, arguments: Mapping[str, Any]) -> list[str]:
         """Return the names of the arguments that are cotangents, one for each output."""

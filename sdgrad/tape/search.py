@@ -40,6 +40,7 @@ def plan_tape(
     names: Names,
     rerun: bool = True,
     least: bool = False,
+    part: bool = False,
 ) -> TapePlan:
     """Choose the tape plan of a program.
 
@@ -47,8 +48,9 @@ def plan_tape(
     :param rerun: True if the reverse sweep may restore containers and run leaves again. Else all needed values that are
         overwritten go on the tape.
     :param least: True for checkpoints on every loop that can have them, in as little room as there can be.
+    :param part: the program becomes a part of another one: True for no places for any number of trips.
     """
-    search = Search(program, activity, operand_needs, names, Memory.of(program), rerun, least)
+    search = Search(program, activity, operand_needs, names, Memory.of(program), rerun, least, part)
     best = search.with_checkpoints(*search.redoing(*search.undoing())) if rerun else search.first()[0]
     names.add(c.name for c in best.containers)
     names.add(k.name for k in best.all_kept())
@@ -67,6 +69,7 @@ class Search:
     memory: Memory
     rerun: bool
     least: bool = False
+    part: bool = False
     cuts: dict[tuple, set[str]] = field(default_factory=dict)  # answers that all trials share
 
     def plan(self, asked: Trial) -> tuple[TapePlan, set[str]] | None:
@@ -121,6 +124,8 @@ class Search:
         for path in list(checkpoints.worthwhile(self.program, best, self.least)):
             made = checkpoints.checkpoint(self.program, self.memory, best, path, self.names, self.least)
             more = replace(asked, checkpoints={**asked.checkpoints, path: made}) if made is not None else None
+            if self.part and made is not None and made.is_open:
+                continue
             found = self.plan(more) if more is not None else None
             if found is None or more is None or not checkpoints.is_known(found[0], path):
                 continue

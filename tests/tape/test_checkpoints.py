@@ -295,7 +295,7 @@ def test_again(f, always):
         np.testing.assert_allclose(a, 2.0 * b, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("f", [branches, until], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [branches, recurrence], ids=lambda f: f.__name__)
 def test_tangents_have_the_places_of_what_they_belong_to(f, always, monkeypatch):
     """Arrays of tangents had fewer places than the room that states and tapes share, and were written beyond."""
     found = []
