@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import compress
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -18,17 +19,19 @@ import numpy as np
 from sdgrad.api.forward import in_place
 from sdgrad.api.jvp import jvp
 from sdgrad.api.vjp import vjp
-from sdgrad.convert.callables import name_of, python_function
+from sdgrad.convert.callables import is_filled, name_of, python_function
 from sdgrad.errors import ArgumentError
 from sdgrad.program.custom_rule import COTANGENT, TANGENT, CustomRule
 from sdgrad.program.tree import Node, writes
 from sdgrad.record.calls import works_inside
 from sdgrad.record.custom import Variables, put
+from sdgrad.record.functions.creation import duplicate
 from sdgrad.record.kept_results import Kept
 from sdgrad.record.named_rule import NamedRule
+from sdgrad.record.nests import flatten
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.tensors import Tensor
-from sdgrad.record.values import Number
+from sdgrad.record.values import Array, Number
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.closed_functions import ClosedFunction
 
@@ -92,11 +95,15 @@ class Checkpointed(OfFunction):
 
     policy: str | frozenset[str]
 
+    def __get__(self, owner: Any, kind: Any = None) -> Checkpointed:
+        """Bind the function as a method."""
+        return self if owner is None else Checkpointed(MethodType(self.f, owner), self.policy)
+
     def record_call(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """Record a call as one node."""
         if self.policy == EVERYTHING:
             return in_place(self.f, args, kwargs)
-        first = again = ClosedFunction.of_call(Call.of(self.f, args, kwargs))
+        first = again = ClosedFunction.of_call(Call.of(Alone(self.f), args, kwargs))
         _refuse_to_write(self.f, first)
         if self.policy != NOTHING:
             first = ClosedFunction.of_call(Call.of(Keeping(self.f, self.policy), args, kwargs))
@@ -136,6 +143,34 @@ def _nothing_kept(f: Callable, policy: str | frozenset[str]) -> str:
 
 
 @dataclass(frozen=True)
+class Alone(OfFunction):
+    """A function that leaves alone what it is given, and returns arrays of its own."""
+
+    def record_call(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        """Record the function.
+
+        :raises ArgumentError: it is none of these.
+        """
+        given, form = flatten((args, kwargs))
+        cells = getattr(python_function(self.f), "__closure__", None) or ()
+        held = [c.cell_contents for c in cells if is_filled(c)]
+        found = in_place(self.f, args, kwargs)
+        after, own = flatten((args, kwargs))
+        now = [c.cell_contents for c in cells if is_filled(c)]
+        if own != form or any(a is not b for a, b in zip(given, after, strict=True)):
+            raise ArgumentError(self._told("changes a list or a dict that it is given"))
+        if len(held) != len(now) or any(a is not b for a, b in zip(held, now, strict=True)):
+            raise ArgumentError(self._told("binds a name of a function around it (nonlocal)"))
+        theirs = [v for v in (*given, *(v for _, v in recorder.outer.values())) if isinstance(v, Array)]
+        if any(isinstance(v, Array) and any(v.storage is t.storage for t in theirs) for v in flatten(found)[0]):
+            raise ArgumentError(self._told("returns an array that it is given, or a part of one", "a copy"))
+        return found
+
+    def _told(self, what: str, instead: str = "what it becomes") -> str:
+        return f"checkpoint: '{name_of(self.f)}' {what}, and would not when it is computed again: return {instead}"
+
+
+@dataclass(frozen=True)
 class Keeping(OfFunction):
     """A function that returns what a policy keeps beside its results."""
 
@@ -171,7 +206,7 @@ def _with_policy(
 ) -> tuple[Any, Kept]:
     before, recorder.kept = recorder.kept, kept
     try:
-        return in_place(f, args, kwargs), kept
+        return Alone(f).record_call(recorder, args, kwargs), kept
     finally:
         recorder.kept = before
 
@@ -190,10 +225,12 @@ class Recomputed:
     def recorded(self, recorder: Recorder, name: str) -> list[Any]:
         """Record the node, and return the results of the function."""
         variables, block = Variables(recorder), list[Node]()
-        before = [variables.add(f"first_{k}", v) for k, v in enumerate(self.first.operands.values())]
-        names = tuple(f"operand_{k}" for k in range(len(self.again.operands)))
-        for n, value in zip(names, self.again.operands.values(), strict=True):
-            variables.add(n, value)
+        given = [*self.first.operands.values()], [*self.again.operands.values()]
+        own = {id(v): _own(v) for values in given for v in values}
+        before = [variables.add(f"first_{k}", own[id(v)]) for k, v in enumerate(given[0])]
+        names = tuple(f"operand_{k}" for k in range(len(given[1])))
+        for n, value in zip(names, given[1], strict=True):
+            variables.add(n, own[id(value)])
         with recorder.inside(block):
             tensors = [_in_memory(recorder, k, v) for k, v in enumerate(self.first(*before))]
         for k, tensor in enumerate(tensors):
@@ -208,6 +245,12 @@ class Recomputed:
         rule = CustomRule(name, names, vjp=pull, jvp=push, results=results)
         recorder.append(variables.call(rule, block))
         return [recorder.array(t) if t.shape else recorder.read(t, ()) for t in tensors[:count]]
+
+
+def _own(value: Any) -> Any:
+    """Return an operand that is no part of an array: it has a copy, which its derivative passes."""
+    is_part = isinstance(value, Array) and not value.recorder.is_whole(value.tensor)
+    return duplicate(value) if is_part else value
 
 
 def _in_memory(recorder: Recorder, number: int, value: Any) -> Tensor:

@@ -16,6 +16,7 @@ from sdgrad.program.tree import Container, Program, writes
 from sdgrad.record.checks import take_over
 from sdgrad.record.elements import dim
 from sdgrad.record.functions.table import array
+from sdgrad.record.reads import Read
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.stores import in_memory, store, writing
 from sdgrad.record.tensors import Tensor
@@ -151,10 +152,10 @@ def closed(recorder: Recorder, value: Any) -> Any:
     """Return what a program takes besides its arguments as a value of this recording."""
     if is_recorded(value):
         return recorder.adopt(value)
+    if isinstance(value, Read):
+        value = recorder.reads.adopt(value)
     if isinstance(as_array(value), np.ndarray):
         return recorder.outside(as_array(value))
-    if hasattr(value, "again"):
-        return recorder.outside(value.value)
     return value
 
 

@@ -161,6 +161,45 @@ def test_checks_are_made_once_and_at_the_call():
         g(3 * np.ones(2))
 
 
+def test_parts_of_arrays_are_arguments():
+    """Rows, transposes and windows that a loop moves: layers whose weights are in one array."""
+    for policy in ("nothing", "dots"):
+        layer = sdgrad.checkpoint(lambda x, w: np.tanh(w @ x), policy=policy)
+
+        def stacked(ws, x, layer=layer):
+            for k in range(3):
+                x = layer(x, ws[k])
+            for w in ws[1:]:
+                x = layer(x[::-1], w.T)
+            return np.sum(x)
+
+        check_grads(stacked, (0.4 * RNG.random((3, 3, 3)), RNG.random(3)), wrt=(0, 1))
+
+
+class Model:
+    def __init__(self):
+        self.scale = np.ones(3)
+
+    @sdgrad.checkpoint
+    def layer(self, x):
+        return np.sin(x) * self.scale
+
+    def loss(self, x):
+        return np.sum(self.layer(self.layer(x)))
+
+
+def test_methods_and_what_is_bound_anew():
+    """An array that takes the place of another one outside is read at the next call; it was not."""
+    model, x = Model(), RNG.random(3)
+    g = sdgrad.value_and_grad(model.loss)
+    for factor in (1.0, 3.0):
+        model.scale = model.scale * factor
+        value, gradient = g(x)
+        assert value == pytest.approx(model.loss(x), rel=1e-14)
+        inner = np.sin(x) * model.scale
+        np.testing.assert_allclose(gradient, np.cos(inner) * model.scale * np.cos(x) * model.scale, rtol=1e-13)
+
+
 def writes(x):
     x[0] = 0.0
     return x * 2
@@ -170,12 +209,39 @@ def no_products(x):
     return np.sin(x)
 
 
+def calls(g):
+    """The gradient of a function that calls another one with a list."""
+    return lambda: sdgrad.grad(lambda x: np.sum(sdgrad.checkpoint(g)([x * 1.0, x * 2.0])))(np.ones(3))
+
+
+def changes(arrays):
+    arrays[0] = arrays[0] * 2
+    return arrays[0] + arrays[1]
+
+
+def binds(x):
+    total = 0.0
+
+    @sdgrad.checkpoint
+    def inner(y):
+        nonlocal total
+        total = total + np.sum(y)
+        return np.sin(y)
+
+    if x[0] > 1.0:
+        x = inner(x)
+    return np.sum(x) * (1 + total)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: sdgrad.checkpoint(np.sin, policy="dot"), "policy is 'nothing', 'everything', 'dots', or a list"),
         (lambda: sdgrad.checkpoint(3), "takes a function, not int"),
         (lambda: sdgrad.grad(lambda x: np.sum(sdgrad.checkpoint(writes)(x)))(np.ones(2)), "writes x"),
+        (calls(lambda arrays: arrays[1][1:]), "returns an array that it is given, or a part of one.*a copy"),
+        (calls(changes), "'changes' changes a list or a dict"),
+        (lambda: sdgrad.grad(binds)(np.ones(2)), "'inner' binds a name of a function around it"),
         (
             lambda: sdgrad.grad(lambda x: np.sum(sdgrad.checkpoint(no_products, policy="dots")(x)))(np.ones(2)),
             "no product of matrices to keep in 'no_products'",

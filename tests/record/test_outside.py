@@ -151,3 +151,27 @@ def test_arrays_outside_are_not_written():
 
     with pytest.raises(SdgradError, match=r"(?s)test_outside.py:\d+.*pass it as an argument"):
         sdgrad.grad(f)(X)
+
+
+SCALES = {"s": np.ones(3)}
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        lambda x: sdgrad.grad(lambda y: np.sum(y * y * SCALES["s"]))(x),
+        lambda x: 2 * sdgrad.vmap(lambda y: y * SCALES["s"])(np.stack([x]))[0],
+        lambda x: 2 * sdgrad.root(lambda y: y / SCALES["s"] - x, np.ones(3)),
+    ],
+    ids=["gradient", "vmap", "root"],
+)
+def test_what_functions_called_inside_read_is_read_again(inner):
+    """An array that took the place of another one was not seen: the first one was a part of the program."""
+    g = sdgrad.value_and_grad(lambda x: np.sum(inner(x) ** 2))
+    x = np.array([0.5, 1.0, 2.0])
+    for _ in range(2):
+        value, gradient = g(x)
+        assert value == pytest.approx(np.sum((2 * x * SCALES["s"]) ** 2))
+        np.testing.assert_allclose(gradient, 8 * x * SCALES["s"] ** 2)
+        SCALES["s"] = SCALES["s"] * 3.0
+    SCALES["s"] = np.ones(3)
