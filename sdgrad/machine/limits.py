@@ -39,6 +39,8 @@ class Limit:
         """
         if given is None or isinstance(given, Limit):
             return given
+        if isinstance(given, bool):
+            raise ArgumentError(f"a memory limit is {EXAMPLES}, not {given}")
         if isinstance(given, str):
             return _from_text(given)
         try:
@@ -66,7 +68,7 @@ def _from_text(text: str) -> Limit:
     if (found := SHARE.fullmatch(text)) is not None:
         return Limit(share=float(found[1]) / 100)
     found = SIZE.fullmatch(text)
-    if found is None or found[2].lower() not in UNITS:
+    if found is None or found[2].lower() not in UNITS or ("." in found[1] and found[2].lower() in ("", "b")):
         raise ArgumentError(f"a memory limit is {EXAMPLES}, not {text!r}")
     return Limit(bytes=int(float(found[1]) * UNITS[found[2].lower()]))
 

@@ -79,8 +79,7 @@ class Alternatives:
         :raises UnknownSize: nobody knows what it takes before the program runs.
         """
         if self.plain is None:
-            assert self.unknown is not None
-            raise self.unknown
+            raise UnknownSize(f"give the limit in bytes: a share is one of what nobody knows. {self.unknown}")
         return as_given(self.plain.planner.program)
 
     @cached_property
@@ -188,8 +187,8 @@ def unplaced(program: Program) -> Program:
             size = " * ".join(map(str, desc.shape))
             raise UnknownSize(
                 f"memory_limit: the size of '{name}' in '{program.name}', {size}, is known when the program runs, and "
-                "no plan can be made before. Give the limit in bytes, or leave it out, or use arrays whose shapes "
-                "follow from arguments"
+                "no plan can be made before. Leave the limit out, or use arrays whose shapes follow from arguments; a "
+                "'while' or a 'break' inside of another loop may stand in a function of its own, with sdgrad.checkpoint"
             )
     return made
 
