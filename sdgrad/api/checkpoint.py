@@ -18,7 +18,7 @@ import numpy as np
 
 from sdgrad.api.forward import in_place
 from sdgrad.api.jvp import jvp
-from sdgrad.api.vjp import vjp
+from sdgrad.api.vjp import pullback_with_places
 from sdgrad.convert.callables import is_filled, name_of, python_function
 from sdgrad.errors import ArgumentError
 from sdgrad.program.custom_rule import COTANGENT, TANGENT, CustomRule
@@ -305,7 +305,8 @@ class Again(NamedRule):
     def __call__(self, *values: Any) -> tuple:
         """Record the cotangents of the operands that have one."""
         given = self.named(values)
-        return vjp(self.function(given), *(given[n] for n in self.moved))[1](*(given[n] for n in self.seeds))
+        pullback = pullback_with_places(self.function(given), *(given[n] for n in self.moved))
+        return pullback(*(given[n] for n in self.seeds))
 
 
 class AgainForwards(Again):

@@ -85,11 +85,21 @@ def _without_places(given: list[Any], tape: Tape) -> list[Any]:
     return given
 
 
+def pullback_with_places(f: Callable, *args: Any) -> Callable:
+    """Return a pullback in a function that is recorded, whose ``while`` loops have places for any number of trips."""
+    call = Call.of(f, args, {})
+    wanted = tuple(n for n in call.positional(len(args)) if dtype_of(call.arguments[n]).kind in "fc")
+    return _pullback(call, len(args), wanted, part=False)
+
+
 def _recorded(f: Callable, args: tuple, kwargs: dict, call: Call, wanted: tuple[str, ...]) -> tuple[Any, Callable]:
     """Return outputs and pullback in a function that is recorded."""
+    return in_place(f, args, kwargs), _pullback(call, len(args), wanted, part=True)
+
+
+def _pullback(call: Call, count: int, wanted: tuple[str, ...], part: bool) -> Callable:
     recorder = active()
-    outputs = in_place(f, args, kwargs)
-    own = Pullback(call.f, tuple(call.arguments), wanted)
+    own = Pullback(call.f, tuple(call.arguments), wanted, part=part)
 
     @works_inside
     def pullback(*cotangents: Any) -> tuple:
@@ -98,9 +108,9 @@ def _recorded(f: Callable, args: tuple, kwargs: dict, call: Call, wanted: tuple[
         if any(c is None for c in named.values()):
             raise ArgumentError("a pullback inside of a function takes a cotangent for each output: give zeros")
         found = dict(zip(wanted, spliced(recorder, own, {**call.arguments, **named}), strict=True))
-        return call.gradients(len(args), found)
+        return call.gradients(count, found)
 
-    return outputs, pullback
+    return pullback
 
 
 def _in_kind_of(result: Any, original: Any) -> Any:

@@ -38,14 +38,15 @@ class Pullback(OfArguments):
 
     wanted: tuple[str, ...]
     outputs: tuple[str, ...] | None = None  # that have a cotangent; all real ones unless given
+    part: bool = True  # as a request has it
 
     def identity(self) -> Hashable:
-        return ("pullback", identity(self.f), self.wanted, self.outputs)
+        return ("pullback", identity(self.f), self.wanted, self.outputs, self.part)
 
     def request(self, signature: Signature) -> Request:
         present = tuple(n for n in self.wanted if n in signature.program.containers)
         outputs = self.outputs or tuple(o for o in signature.outputs if signature.is_float(o))
-        return Request(present, outputs, accumulate=False, part=True)
+        return Request(present, outputs, accumulate=False, part=self.part)
 
     def cotangents(self, arguments: Mapping[str, Any]) -> list[str]:
         """Return the names of the arguments that are cotangents, one for each output."""

@@ -14,6 +14,7 @@ from checkpointed import every_loop, in_room_for
 import sdgrad
 from sdgrad.errors import ArgumentError, MemoryLimitError
 from sdgrad.runtime.compile.compiler import compiler_name
+from sdgrad.testing import check_grads
 
 TESTS = Path(__file__).parents[1]
 REORDERED = ("layers",)  # products that each trip adds to one matrix are one product without checkpoints
@@ -219,6 +220,27 @@ def test_sizes_that_only_a_run_knows_are_refused():
     for limit in ("50%", 10**9):
         with pytest.raises(ArgumentError, match="known when the program runs"):
             sdgrad.grad(f, memory_limit=limit)(np.linspace(0.1, 1, 100))
+
+
+def settle(y):
+    while np.sum(y * y) > 0.5:
+        y = 0.8 * np.sin(y)
+    return y * 1.0
+
+
+@pytest.mark.parametrize("limit", [10**6, "min"])
+def test_while_loops_in_a_function_of_their_own(limit):
+    """As the error says: within a loop they have a fixed number of places."""
+    inner = sdgrad.checkpoint(settle)
+
+    def f(x):
+        for k in range(4):
+            x = inner(x + 0.3 * k)
+        return np.sum(x)
+
+    x = np.array([0.5, 0.9])
+    np.testing.assert_allclose(sdgrad.grad(f, memory_limit=limit)(x), sdgrad.grad(f)(x), rtol=1e-12)
+    check_grads(f, (x,))
 
 
 def test_a_share_of_what_nobody_knows_is_refused():
