@@ -26,17 +26,18 @@ from sdgrad.program.tree import Node, writes
 from sdgrad.record.calls import works_inside
 from sdgrad.record.custom import Variables, put
 from sdgrad.record.functions.creation import duplicate
-from sdgrad.record.kept_results import Kept
+from sdgrad.record.kept_results import DOTS, Kept
 from sdgrad.record.named_rule import NamedRule
 from sdgrad.record.nests import flatten
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, Number
 from sdgrad.specialize.arguments import Call
-from sdgrad.specialize.closed_functions import ClosedFunction
+from sdgrad.specialize.closed_functions import ClosedFunction, OfFunction
 
 KEPT = "kept_results"  # the argument for what is kept
-POLICIES = NOTHING, EVERYTHING, DOTS = "nothing", "everything", "dots"
+NOTHING, EVERYTHING = "nothing", "everything"
+POLICIES = NOTHING, EVERYTHING, DOTS
 
 
 def checkpoint(f: Callable | None = None, *, policy: str | Iterable[str] = NOTHING) -> Any:
@@ -64,14 +65,10 @@ def checkpoint(f: Callable | None = None, *, policy: str | Iterable[str] = NOTHI
 
 
 @dataclass(frozen=True)
-class OfFunction:
-    """A function made of another one, which has its name and its arguments."""
+class Checkpointed(OfFunction):
+    """A function whose values are computed again."""
 
-    f: Callable
-
-    @property
-    def __name__(self) -> str:
-        return name_of(self.f)
+    policy: str | frozenset[str]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "__doc__", self.f.__doc__)
@@ -79,21 +76,6 @@ class OfFunction:
     @property
     def __wrapped__(self) -> Callable:
         return self.f
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        return inspect.signature(python_function(self.f))
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function."""
-        return self.f(*args, **kwargs)
-
-
-@dataclass(frozen=True)
-class Checkpointed(OfFunction):
-    """A function whose values are computed again."""
-
-    policy: str | frozenset[str]
 
     def __get__(self, owner: Any, kind: Any = None) -> Checkpointed:
         """Bind the function as a method."""
@@ -103,10 +85,10 @@ class Checkpointed(OfFunction):
         """Record a call as one node."""
         if self.policy == EVERYTHING:
             return in_place(self.f, args, kwargs)
-        first = again = ClosedFunction.of_call(Call.of(Alone(self.f), args, kwargs))
+        own = Alone(self.f) if self.policy == NOTHING else Keeping(self.f, self.policy)
+        first = again = ClosedFunction.of_call(Call.of(own, args, kwargs))
         _refuse_to_write(self.f, first)
         if self.policy != NOTHING:
-            first = ClosedFunction.of_call(Call.of(Keeping(self.f, self.policy), args, kwargs))
             kept = _kept(first)
             if not kept:
                 raise ArgumentError(_nothing_kept(self.f, self.policy))
@@ -239,8 +221,8 @@ class Recomputed:
         count = len(results) - len(self.again.variables)
         asked = tuple(n for n in names if n in variables.operands or n in variables.symbols)
         moved = tuple(n for n in names if n in variables.operands and _kind(recorder, variables, n) in "fc")
-        found = tuple(t.dtype.kind in "fc" for t in tensors[:count])
-        pull = Again(self.again, names, asked, moved, results[:count], found, results[count:])
+        smooth = tuple(t.dtype.kind in "fc" for t in tensors[:count])
+        pull = Again(self.again, names, asked, moved, results[:count], smooth, results[count:])
         push = None if self.again.variables else AgainForwards(*vars(pull).values())
         rule = CustomRule(name, names, vjp=pull, jvp=push, results=results)
         recorder.append(variables.call(rule, block))

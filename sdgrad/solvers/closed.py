@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sdgrad.convert.callables import name_of, python_function
+from sdgrad.convert.callables import name_of
 from sdgrad.errors import ArgumentError, ParseError
 from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import array
 from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.recorder import Recorder
 from sdgrad.specialize.arguments import Call
-from sdgrad.specialize.closed_functions import ClosedFunction
+from sdgrad.specialize.closed_functions import ClosedFunction, OfFunction
 
 SEARCHED = 1e-3  # relative distance of solutions of SciPy's by its own tolerances
 
@@ -51,18 +50,8 @@ class Closed(ClosedFunction):
 
 
 @dataclass(frozen=True)
-class AsArray:
+class AsArray(OfFunction):
     """A function whose result is an array: SciPy takes lists of numbers as well."""
-
-    f: Callable
-
-    @property
-    def __name__(self) -> str:
-        return name_of(self.f)
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        return inspect.signature(python_function(self.f))
 
     def __call__(self, *args: Any) -> Any:
         """Call the function."""

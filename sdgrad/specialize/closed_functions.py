@@ -6,12 +6,14 @@ closure, reaches the rule as operands, and has its derivative.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
+from sdgrad.convert.callables import name_of, python_function
 from sdgrad.program.tree import Program
 from sdgrad.record.calls import WorksInside, closed, splice
 from sdgrad.record.functions.table import active, known, own
@@ -20,6 +22,26 @@ from sdgrad.runtime.call.checks import Checks
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.nested_calls import with_fixed
 from sdgrad.specialize.signature import Signature
+
+
+@dataclass(frozen=True)
+class OfFunction:
+    """A function made of another one, which has its name and its arguments."""
+
+    f: Callable
+
+    @property
+    def __name__(self) -> str:
+        return name_of(self.f)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(python_function(self.f))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        return self.f(*args, **kwargs)
+
 
 C = TypeVar("C", bound="ClosedFunction")
 

@@ -30,11 +30,8 @@ def linearized(
         seeds, results = ([tangent_name(n, program) for n in x] for x in (names, outputs))
         return push_tangents(program, request), seeds, results
     seeds = [seed_name(n, program, request) for n in outputs]
-    return (
-        signature.differentiated(replace(request, part=True)).program,
-        seeds,
-        [gradient_name(n, program) for n in names],
-    )
+    results = [gradient_name(n, program) for n in names]
+    return signature.differentiated(replace(request, part=True)).program, seeds, results
 
 
 @dataclass

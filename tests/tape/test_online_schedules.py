@@ -2,13 +2,11 @@
 
 import ctypes
 import math
-import subprocess
 
 import numpy as np
 import pytest
+from compiled_header import loaded
 
-from sdgrad.runtime import INCLUDE
-from sdgrad.runtime.compile.compiler import compiler_name
 from sdgrad.runtime.libraries.checkpoint_schedule import PARTS, count_of_online_numbers
 from sdgrad.tape.schedule_counts import online_runs
 
@@ -26,11 +24,7 @@ void next(int64_t *n) { reinterpret_cast<Online *>(n)->next(); }
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("online_schedules")
-    (folder / "online.cpp").write_text(SOURCE)
-    built = [compiler_name(), "-std=c++20", "-O2", "-fPIC", "-shared", f"-I{INCLUDE}", "online.cpp", "-o", "o.so"]
-    subprocess.run(built, cwd=folder, check=True)
-    found = ctypes.CDLL(str(folder / "o.so"))
+    found = loaded(SOURCE, tmp_path_factory.mktemp("online_schedules"))
     address = np.ctypeslib.ndpointer(np.int64)
     found.start.argtypes = [ctypes.c_int64] * 2 + [address]
     found.trip.argtypes = found.end.argtypes = found.next.argtypes = [address]

@@ -1,14 +1,12 @@
 """Schedules of checkpoints: held against a simulation, the package ``checkpoint-schedules``, and closed forms."""
 
 import ctypes
-import subprocess
 
 import checkpoint_schedules as reference
 import numpy as np
 import pytest
+from compiled_header import loaded
 
-from sdgrad.runtime import INCLUDE
-from sdgrad.runtime.compile.compiler import compiler_name
 from sdgrad.runtime.libraries.checkpoint_schedule import BEFORE_ITEMS, PARTS, count_of_numbers
 
 SOURCE = """
@@ -28,11 +26,7 @@ void next(int64_t *numbers, int backwards) {
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("schedules")
-    (folder / "schedules.cpp").write_text(SOURCE)
-    built = [compiler_name(), "-std=c++20", "-O2", "-fPIC", "-shared", f"-I{INCLUDE}", "schedules.cpp", "-o", "s.so"]
-    subprocess.run(built, cwd=folder, check=True)
-    found = ctypes.CDLL(str(folder / "s.so"))
+    found = loaded(SOURCE, tmp_path_factory.mktemp("schedules"))
     found.items.restype = ctypes.c_int64
     found.items.argtypes = [ctypes.c_int64] * 3
     address = np.ctypeslib.ndpointer(np.int64)
