@@ -50,9 +50,9 @@ class LeafBuilder:
 
     def zero(self, name: str) -> ast.expr:
         """Return the zero of a value's kind."""
-        precision = complex_type(self.leaf.body, self.adjoints.program.containers)
-        kind = self.activity.facts[self.path].kinds.get(name)
-        return complex_literals(code.constant(0), precision) if kind == "complex" else code.constant(0)
+        if self.activity.facts[self.path].kinds.get(name) != "complex":
+            return code.constant(0)
+        return complex_literals(code.constant(0), complex_type(self.leaf.body, self.adjoints.program.containers))
 
     def add(self, name: str, cotangent: Cotangent) -> None:
         """Add a cotangent to those of a value."""

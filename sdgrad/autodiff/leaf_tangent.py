@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import dace
 from dace import data as dt
@@ -50,7 +51,7 @@ class LeafTangent:
             return [*(n for s in apart for n in self.apart(s)), *self.together(skip=apart)]
         return self.together()
 
-    @property
+    @cached_property
     def precision(self) -> str:
         """Return the complex type of the leaf's literals."""
         return complex_type(self.leaf.body, self.tangents.program.containers)
