@@ -79,6 +79,19 @@ def nested(x):
     return np.sum(y * y)
 
 
+def settling(x):
+    """Sweeps until little moves, in each of some steps."""
+    y = np.copy(x)
+    for k in range(20):
+        z, change = np.copy(y), 1.0
+        while change > 1e-2:
+            new = 0.6 * np.sin(z) + 0.3 * y * np.cos(z)
+            change = np.max(np.abs(new - z))
+            z = new
+        y = z + 0.1 * x + 0.01 * k
+    return np.sum(y * y)
+
+
 def counted(x, steps):
     y = np.copy(x)
     for _ in range(steps):
@@ -120,5 +133,5 @@ def arguments(f):
 
 ALL = (
     *(diffusion, layers, steps_in_place, two_loops, branching, solves, libraries, nested, counted),
-    *(until, left_early),
+    *(until, left_early, settling),
 )

@@ -15,6 +15,7 @@ class Request:
     ``strong_zero``: a cotangent of exactly zero passes nothing on, whatever the partial is.
     ``rerun``: values may be recomputed, or restored in place, instead of being kept.
     ``least``: loops have checkpoints wherever they can, in as little room as there can be.
+    ``nested``: loops inside of these have checkpoints, too.
     ``part``: the program becomes a part of another one, which may be differentiated: loops that do not know their trips
     keep tapes for as many as they have, and not places for any number, which a tape of a tape would have to hold.
     ``memory_limit``: what the program may take.
@@ -28,5 +29,6 @@ class Request:
     unused: str = "zero"
     rerun: bool = True
     least: bool = False
+    nested: bool = False
     part: bool = False
     memory_limit: Limit | None = None

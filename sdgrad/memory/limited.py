@@ -20,8 +20,9 @@ from sdgrad.memory.footprint import bounds_of_loops, largest, results
 from sdgrad.memory.plan import MemoryPlan, Planner, as_given
 from sdgrad.memory.report import Timeline
 from sdgrad.optimize.dataflow.checkpoint_memory import rooms
+from sdgrad.optimize.dataflow.checkpoint_places import asked_in, is_schedule
 from sdgrad.optimize.passes import optimize
-from sdgrad.program.tree import Loop, Node, NodeCall, Program, walk
+from sdgrad.program.tree import Loop, Node, NodeCall, Program, children, walk
 from sdgrad.tape.split import Halves
 
 SHARING = ("checkpoint-memory", "buffer-sharing")
@@ -65,7 +66,17 @@ class Alternatives:
     @cached_property
     def all(self) -> list[Alternative]:
         """Return all of them."""
-        return [*([self.plain] if self.plain else []), _made(self.program, replace(self.request, least=True))]
+        found = [self.plain] if self.plain else []
+        unknown = self.unknown
+        for nested in (False, True) if _has_nests(self.program) else (False,):
+            try:
+                found.append(_made(self.program, replace(self.request, least=True, nested=nested)))
+            except UnknownSize as error:
+                unknown = error
+        if not found:
+            assert unknown is not None
+            raise unknown
+        return found
 
     @property
     def first(self) -> Alternative:
@@ -126,13 +137,15 @@ def seconds_with_tapes(program: Program) -> float:
     trips = {r.numbers: r.reckoned for r in rooms(program)}
 
     def of_node(node: Node) -> float:
-        calls = [n for n in walk((node,)) if isinstance(n, NodeCall) and "_was" in n.inputs]
-        found = next((n for c in calls if (n := c.inputs["_was"].container) in trips), None)
-        inner = [n for n in node.body if isinstance(n, Loop)] if isinstance(node, Loop) else []
-        forwards = isinstance(node, Loop) and any(n in node.body for n in calls if n.node.kind == "trip")
-        if found is None or not inner or forwards:
+        inside = [n for n in walk((node,)) if isinstance(n, Loop) and asked_in(n) & trips.keys()]
+        if not inside:
             return seconds((node,), program)
-        return trips[found] * seconds(inner[-1].body, program)
+        if not isinstance(node, Loop) or node is not inside[0]:
+            return sum(of_node(n) for block in children(node) for n in block)
+        (name,) = asked_in(node)
+        parts = [n for n in node.body if isinstance(n, Loop)]
+        forwards = any(is_schedule(n) and n.node.kind == "trip" for n in node.body if isinstance(n, NodeCall))
+        return trips[name] * sum(map(of_node, node.body if forwards else parts[-1].body))
 
     return sum(map(of_node, program.body))
 
@@ -164,6 +177,11 @@ def within(program: Program, request: Request, given: bool = False) -> tuple[Dif
     if found is None or limit + request.memory_limit.beside < request.memory_limit.least:
         raise _too_large(program, request.memory_limit, made.smallest[1], theirs)
     return found
+
+
+def _has_nests(program: Program) -> bool:
+    """True if a loop of a program stands in another one."""
+    return any(isinstance(n, Loop) for loop in program.body if isinstance(loop, Loop) for n in walk(loop.body))
 
 
 def _made(program: Program, request: Request) -> Alternative:

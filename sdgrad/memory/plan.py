@@ -25,11 +25,12 @@ from sdgrad.memory.arena import Placement, in_arenas, placements, size_in_arena
 from sdgrad.memory.durations import seconds
 from sdgrad.memory.footprint import Footprint
 from sdgrad.memory.rematerialization import Flow, Segment, changes_by, seconds_of, segments, with_segments
-from sdgrad.optimize.dataflow.checkpoint_memory import LoopRoom, rooms
-from sdgrad.optimize.dataflow.online_memory import OnlineRoom
+from sdgrad.optimize.dataflow.checkpoint_memory import LoopRoom, begun, rooms
+from sdgrad.optimize.dataflow.checkpoint_places import trip_of
+from sdgrad.optimize.dataflow.room_apart import RoomApart
 from sdgrad.program.tree import Program
 
-Room = LoopRoom | OnlineRoom
+Room = LoopRoom | RoomApart
 
 GROWTH = 1.1
 """Factor from one room that is tried to the next one."""
@@ -92,7 +93,8 @@ class MemoryPlan:
 def as_given(program: Program) -> MemoryPlan:
     """Return the plan with the rooms that loops have been given."""
     found = rooms(program)
-    chosen = [Option(seconds_again(r, r.given, seconds(r.trip(program), program)), units=r.given) for r in found]
+    trips = seconds_of_trips(found, program)
+    chosen = [Option(seconds_again(r, r.given, trips[r.numbers]), units=r.given) for r in found]
     return placed(program, [Region((), r) for r in found], chosen)
 
 
@@ -185,7 +187,9 @@ class Base:
     def of(program: Program) -> Base:
         """Count what is live, and find the rooms."""
         whole = Footprint.of(program)
-        found = [_region(r, whole.ranges, program) for r in rooms(program)]
+        made = rooms(program)
+        trips = seconds_of_trips(made, program)
+        found = [_region(r, trips[r.numbers], whole.ranges) for r in made]
         live = whole.live.copy()
         for region in found:  # what loops keep is counted by their options
             assert region.room is not None
@@ -255,11 +259,10 @@ class Base:
         return kinds, live
 
 
-def _region(room: Room, ranges: LiveRanges, program: Program) -> Region:
+def _region(room: Room, trip: float, ranges: LiveRanges) -> Region:
     """Return a loop with checkpoints with rooms of growing sizes, from the least to that for all tapes."""
     spans = [ranges.spans[c.name] for c in (*room.states, *room.tapes) if c.name in ranges.spans]
     span = min(s[0] for s in spans), max(s[1] for s in spans)
-    trip = seconds(room.trip(program), program)
     sizes, units = [room.least], float(room.least)
     while sizes[-1] < room.most:
         units = min(float(room.most), units * GROWTH)
@@ -270,6 +273,12 @@ def _region(room: Room, ranges: LiveRanges, program: Program) -> Region:
 def _room_of(room: Room, units: int, span: Span, trip: float) -> Option:
     """Return a room of some units as an option, given the time of a trip."""
     return Option(seconds_again(room, units, trip), ((span, room.bytes(units) + room.table(units)),), units=units)
+
+
+def seconds_of_trips(found: Sequence[Room], program: Program) -> dict[str, float]:
+    """Estimate the time of a trip of loops with checkpoints, by their schedules: of all trips around it."""
+    times = begun(found, program)
+    return {r.numbers: times[r.numbers] * seconds(trip_of(r.numbers, program), program) for r in found}
 
 
 def seconds_again(room: Room, units: int, trip: float) -> float:

@@ -1,9 +1,10 @@
 """Choose loops with checkpoints: they keep some states, and run again from these with a tape of a few trips at a time.
 
 A loop of ``T`` trips holds states and tapes in less room than ``T`` tapes need, and runs some of its trips again
-(:mod:`sdgrad.tape.scheduled_loops`). A loop qualifies at the top level of the program: with a constant trip count, if
+(:mod:`sdgrad.tape.scheduled_loops`). A loop at the top level of the program qualifies with a constant trip count, if
 its tape is long and its trips are cheap, or if there is no memory for its tape; with any other, if it would have to run
-ahead to count its trips. It declines if a trip cannot start from the contents of containers, or calls Python.
+ahead to count its trips. A loop inside of it qualifies if there is no memory for the tape of one trip of the outer one.
+It declines if a trip cannot start from the contents of containers, or calls Python.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from sdgrad.program.descriptors import dense
 from sdgrad.program.names import Names
 from sdgrad.program.symbols import carried_symbols
 from sdgrad.program.tree import (
+    Branch,
     Container,
     Leaf,
     Load,
@@ -36,6 +38,7 @@ from sdgrad.program.tree import (
     Param,
     Program,
     Store,
+    children,
     values,
     walk,
     writes,
@@ -130,11 +133,18 @@ def countable(loop: Loop, least: bool = False) -> Param | None:
 
 
 def checkpoint(
-    program: Program, memory: Memory, plan: TapePlan, path: Path, names: Names, least: bool = False
+    program: Program,
+    memory: Memory,
+    plan: TapePlan,
+    path: Path,
+    names: Names,
+    least: bool = False,
+    one_tape: bool = False,
 ) -> Checkpoint | None:
     """Give a loop room for states and tapes; None if a trip cannot start from the contents of containers.
 
     :param least: as little room as there can be.
+    :param one_tape: the tape of one trip at a time.
     """
     loop = memory.nodes[path]
     assert isinstance(loop, Loop)
@@ -145,16 +155,10 @@ def checkpoint(
     plain = plain and not any(isinstance(n, NodeCall) and isinstance(n.node, DECLINED) for n in walk(loop.body))
     if trips is None or not plain or carried_symbols(loop, program):  # a symbol is no container to save
         return None
-    size = max(1, sum(guess(c) for c in state))
     is_open = countable(loop, least) is None
-    if is_open:
-        room = Room.of_open(1, 1) if least else open_room(int(trips.count), size, tape_of_trip(loop, path, plan))
-        count = count_of_online_numbers(room.states)
-    else:
-        kept = bytes_in(path, plan)
-        most = 0 if least else most_of_room(size, kept, is_cheap(loop, kept))
-        room = Room.of(int(trips.count), size, -(-kept // int(trips.count)), most)
-        count = count_of_numbers(int(trips.count), room.state_units, room.units)
+    room = _room_for(loop, path, plan, max(1, sum(guess(c) for c in state)), least, one_tape)
+    known = count_of_numbers(int(trips.count), room.state_units, room.units)
+    count = count_of_online_numbers(room.states) if is_open else known
     return Checkpoint(
         trips,
         room,
@@ -165,7 +169,25 @@ def checkpoint(
         base=names.fresh(f"base_{loop.symbol}"),
         unit=names.fresh(f"unit_{loop.symbol}"),
         is_open=is_open,
+        one_tape=one_tape,
     )
+
+
+def _room_for(loop: Loop, path: Path, plan: TapePlan, size: int, least: bool, one_tape: bool) -> Room:
+    """Return the room of a loop.
+
+    :param size: bytes of the state that a trip starts from.
+    """
+    param = variable(loop, least)
+    assert param is not None
+    trips, is_open = int(param.count), countable(loop, least) is None
+    if is_open or one_tape:
+        room = Room.of_open(1, 1) if least else open_room(trips, size, tape_of_trip(loop, path, plan))
+        room = Room.of_open(room.states, 1) if one_tape else room
+        return room if is_open else Room.of_states(room.states)
+    kept = bytes_in(path, plan)
+    most = 0 if least else most_of_room(size, kept, is_cheap(loop, kept))
+    return Room.of(trips, size, -(-kept // trips), most)
 
 
 def most_of_room(state: int, tape: int, cheap: bool) -> int:
@@ -239,9 +261,29 @@ def pays(after: TapePlan, before: TapePlan, path: Path, program: Program, least:
     return saved > 0 if least else 2 * saved >= bytes_in(path, before)
 
 
+def fit(plan: TapePlan, path: Path) -> bool:
+    """True if there is memory for the tapes inside of a loop."""
+    return bytes_in(path, plan) <= most_bytes()
+
+
+def inner_loops(memory: Memory, path: Path) -> Iterator[Path]:
+    """Yield the loops right inside of a loop, or of branches in it."""
+    for arm, block in enumerate(children(memory.nodes[path])):
+        for k, node in enumerate(block):
+            if isinstance(node, Loop):
+                yield (*path, arm, k)
+            elif isinstance(node, Branch):
+                yield from inner_loops(memory, (*path, arm, k))
+
+
+def can_be_nested(loop: Node, path: Path, plan: TapePlan) -> bool:
+    """True if a loop inside of another one can have checkpoints and has a tape."""
+    return isinstance(loop, Loop) and variable(loop, least=True) is not None and bytes_in(path, plan) > 0
+
+
 def touched(program: Program, plan: TapePlan) -> set[str]:
     """Collect the containers that differ from the primal's results after checkpointed loops have run again."""
-    written = {program.root(w) for (k,) in plan.checkpoints for w in writes(program.body[k])}
+    written = {program.root(w) for k, *_ in plan.checkpoints for w in writes(program.body[k])}
     return written.union(*({c.name for c, _ in p.kept} for p in plan.checkpoints.values()))
 
 

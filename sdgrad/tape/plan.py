@@ -140,6 +140,7 @@ class Checkpoint:
     base: str  # what is added to the number of a trip for the place of its tape
     unit: str  # units of the room between that place and the tape
     is_open: bool = False  # nobody knows how many trips there are before the last one has run
+    one_tape: bool = False  # of one trip at a time: loops inside of it have checkpoints, which the next one overwrites
 
     @property
     def kept(self) -> tuple[tuple[Container, Container], ...]:

@@ -54,15 +54,15 @@ class Recorder:
             here = (*path, k)
             if not path:
                 out += self.start_counting(node, here)
-            arms = tuple(self.record(b, (*here, arm), owner) for arm, b in enumerate(children(node)))
             before, after = self.kept_at(node, here, owner)
             out += [kept.leaf for kept in before if not kept.inline]
-            if owner is None and here in self.plan.checkpoints and isinstance(node, Loop):
+            if here in self.plan.checkpoints and isinstance(node, Loop):
                 again = self.record(node.body, (*here, 0), owner=here)
                 out += scheduled_loops.forward(
                     node, self.plan.checkpoints[here], again, self.plan.placed(here), self.names
                 )
                 continue
+            arms = tuple(self.record(b, (*here, arm), owner) for arm, b in enumerate(children(node)))
             recording = self.recording(with_children(node, arms), here, before)
             out.append(recording)
             out += [kept.leaf for kept in after]

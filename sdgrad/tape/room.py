@@ -72,6 +72,11 @@ class Room:
         return Room(units // p, units // q, p, q, units)
 
     @staticmethod
+    def of_states(states: int) -> Room:
+        """Return the room for some states, and for the tape of one trip at a time, which takes more than half of it."""
+        return Room(states, 1, 1, states + 1, 2 * states + 1)
+
+    @staticmethod
     def of_open(states: int, tapes: int) -> Room:
         """Return the room of a loop that does not know its trips: its states and tapes never share memory."""
         return Room(states, tapes, 1, 1, states + tapes)

@@ -40,8 +40,11 @@ LARGEST_TABLE, SPLITS_TRIED = 1 << 17, 1 << 27
 """As in ``sdgrad_schedule.h``: entries of a table, and splits tried to fill it."""
 
 
-def table_bytes(trips: int, state: int, tape: int, room: int) -> int:
-    """Return the bytes of the table by which a schedule decides, with that for longer ranges."""
+def table_bytes(trips: int, state: int, tape: int, room: int, mixed: bool = True) -> int:
+    """Return the bytes of the table by which a schedule decides, with that for longer ranges.
+
+    :param mixed: tapes may stay until their trips run backwards.
+    """
     if state == 0 and room >= trips * tape:
         room = trips * tape
     most = trips
@@ -51,7 +54,7 @@ def table_bytes(trips: int, state: int, tape: int, room: int) -> int:
             break
         most -= max(1, most // 8)
     own = 16 * (most + 1) * width
-    if most == trips or state == 0:
+    if most == trips or state == 0 or not mixed:
         return own
     longer = min(room, trips * tape)
     return own + 16 * (longer + 1) * (len(_reversible(trips, state, tape, longer)) + 2)
@@ -72,6 +75,18 @@ def runs(trips: int, state: int, tape: int, room: int) -> float:
         return np.inf
     most = _reversible(trips, state, tape, room)
     return float(len(most) * trips - most[:-1].sum())
+
+
+def runs_of_states(trips: int, places: int) -> int:
+    """Count how many trips run forwards with the tape of one trip at a time (Griewank & Walther 2000, theorem 2.1).
+
+    :param places: for states.
+    """
+    again, most = 0, 1
+    while most < trips:
+        again += 1
+        most = most * (places + again) // again
+    return trips + again * trips - (math.comb(places + again, again - 1) if again else 0)
 
 
 def online_runs(trips: int, places: int, block: int) -> float:

@@ -66,17 +66,22 @@ def forward(loop: Loop, found: Checkpoint, again: Block, tapes: Sequence[Contain
     once = [_copy(kept, state, None, names) for state, kept in found.fixed]
     states = {f"{STATE}{k}": _whole(kept) for k, (_, kept) in enumerate(found.saved)}
     kept = {**states, **{f"{TAPE}{k}": _whole(tape) for k, tape in enumerate(tapes)}}
-    room, apart = found.room, 1
     run: list[Node]
     if found.is_open:
-        node = CheckpointSchedule("start_online", (room.states, room.tapes, int(found.trips.count)), [*kept])
         run = [_until_the_end(loop, found, names), _call("end", found, loop.source)]
     else:
-        given = (int(found.trips.count), room.state_units, room.tape_units, room.units, apart)
-        node = CheckpointSchedule("start", given, [*kept])
         run = [_parts(loop, found, "forwards", (again,), names)]
-    start = NodeCall(node, {}, {"_numbers": _whole(found.numbers), **kept}, loop.source)
-    return [*once, start, *run]
+    start = CheckpointSchedule(*_beginning(found), [*kept])
+    return [*once, NodeCall(start, {}, {"_numbers": _whole(found.numbers), **kept}, loop.source), *run]
+
+
+def _beginning(found: Checkpoint) -> tuple[str, tuple[int, ...]]:
+    """Return how a loop's schedule begins, and the numbers that it is given."""
+    trips, room, apart = int(found.trips.count), found.room, 1
+    if not found.is_open and not found.one_tape:
+        return "start", (trips, room.state_units, room.tape_units, room.units, apart)
+    kind = "start_online" if found.is_open else "start_states"
+    return kind, (room.states, room.tapes, trips, 1 if found.one_tape else trips)
 
 
 def settled(program: Program) -> Program:

@@ -40,6 +40,7 @@ def plan_tape(
     names: Names,
     rerun: bool = True,
     least: bool = False,
+    nested: bool = False,
     part: bool = False,
 ) -> TapePlan:
     """Choose the tape plan of a program.
@@ -48,9 +49,10 @@ def plan_tape(
     :param rerun: True if the reverse sweep may restore containers and run leaves again. Else all needed values that are
         overwritten go on the tape.
     :param least: True for checkpoints on every loop that can have them, in as little room as there can be.
+    :param nested: True for checkpoints on loops inside of these, too.
     :param part: the program becomes a part of another one: True for no places for any number of trips.
     """
-    search = Search(program, activity, operand_needs, names, Memory.of(program), rerun, least, part)
+    search = Search(program, activity, operand_needs, names, Memory.of(program), rerun, least, nested, part)
     best = search.with_checkpoints(*search.redoing(*search.undoing())) if rerun else search.first()[0]
     names.add(c.name for c in best.containers)
     names.add(k.name for k in best.all_kept())
@@ -69,6 +71,7 @@ class Search:
     memory: Memory
     rerun: bool
     least: bool = False
+    nested: bool = False
     part: bool = False
     cuts: dict[tuple, set[str]] = field(default_factory=dict)  # answers that all trials share
 
@@ -122,13 +125,42 @@ class Search:
         if "checkpoints" in config.without:
             return best
         for path in list(checkpoints.worthwhile(self.program, best, self.least)):
-            made = checkpoints.checkpoint(self.program, self.memory, best, path, self.names, self.least)
-            more = replace(asked, checkpoints={**asked.checkpoints, path: made}) if made is not None else None
-            if self.part and made is not None and made.is_open:
-                continue
+            more = self.checkpointed(path, best, asked)
             found = self.plan(more) if more is not None else None
-            if found is None or more is None or not checkpoints.is_known(found[0], path):
+            if found is None or more is None:
                 continue
-            if checkpoints.pays(found[0], best, path, self.program, self.least):
-                best, asked = found[0], more
+            plan = found[0]
+            if self.nested or not checkpoints.fit(plan, path):
+                plan, more = self.nesting(path, plan, more)
+            if checkpoints.is_known(plan, path) and checkpoints.pays(plan, best, path, self.program, self.least):
+                best, asked = plan, more
         return best
+
+    def checkpointed(
+        self, path: Path, plan: TapePlan, asked: Trial, least: bool = False, one_tape: bool = False
+    ) -> Trial | None:
+        """Ask for checkpoints on one more loop as well; None if it cannot have them."""
+        least = least or self.least
+        made = checkpoints.checkpoint(self.program, self.memory, plan, path, self.names, least, one_tape)
+        if made is None or self.part and made.is_open:
+            return None
+        return replace(asked, checkpoints={**asked.checkpoints, path: made})
+
+    def nesting(self, outer: Path, plan: TapePlan, asked: Trial) -> tuple[TapePlan, Trial]:
+        """Checkpoint loops inside of one with checkpoints, and what is inside of these, the outermost first.
+
+        What they keep is there once, and the next trip of the loop around them writes over it: that loop keeps the tape
+        of one trip at a time.
+        """
+        for path in checkpoints.inner_loops(self.memory, outer):
+            if not checkpoints.can_be_nested(self.memory.nodes[path], path, plan):
+                continue
+            around = self.checkpointed(outer, plan, asked, one_tape=True)
+            more = self.checkpointed(path, plan, around, least=True) if around is not None else None
+            found = self.plan(more) if more is not None else None
+            if found is None or more is None:
+                continue
+            tried, more = self.nesting(path, found[0], more)
+            if checkpoints.is_known(tried, path):
+                plan, asked = tried, more
+        return plan, asked

@@ -46,9 +46,9 @@ class Keeper:
         return Layout(self.program, self.memory, self.names, self.checkpoints)
 
     def owner(self, place: Place, container: str | None = None) -> Path | None:
-        """Return the node whose replay fills a tape: the map a container is local to, or the checkpointed loop."""
+        """Return the node whose replay fills a tape: the map a container is local to, or a checkpointed loop."""
         local = place.owner(container) if container is not None else None
-        return local or next((path for path, _ in place.outer if path in self.checkpoints), None)
+        return local or next((path for path, _ in reversed(place.outer) if path in self.checkpoints), None)
 
     def keep(self, load: Load, leaf: Leaf | None, path: Path) -> Kept:
         """Make a tape for the values of a load."""
@@ -109,9 +109,8 @@ class Keeper:
 
     def keep_integer(self, stem: str, dtype: dace.typeclass, path: Path) -> KeptSymbol:
         """Make a tape for an integer of a control node."""
-        return KeptSymbol(
-            *self.container(stem, dtype, self.layout.dimensions(self.memory.places[path], None, (), None))
-        )
+        place = self.memory.places[path]
+        return KeptSymbol(*self.container(stem, dtype, self.layout.dimensions(place, self.owner(place), (), None)))
 
     def container(
         self, stem: str, dtype: dace.typeclass, dims: Sequence[Dimension]

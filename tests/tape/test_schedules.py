@@ -8,6 +8,7 @@ import pytest
 from compiled_header import loaded
 
 from sdgrad.runtime.libraries.checkpoint_schedule import BEFORE_ITEMS, PARTS, count_of_numbers
+from sdgrad.tape.schedule_counts import runs_of_states
 
 SOURCE = """
 #include "sdgrad_schedule.h"
@@ -116,6 +117,18 @@ def test_least_counts(library, trips, slots):
     if trips > 1:
         states = counted(reference.Revolve(trips, slots), trips)
         assert Machine(library, trips, 1, 1, slots + 1, mixed=False).run() == states
+
+
+@pytest.mark.filterwarnings("ignore:Numba not available")
+@pytest.mark.parametrize("trips, places", [(1, 1), (2, 1), (7, 1), (9, 3), (64, 5), (100, 10), (100, 99), (2000, 12)])
+def test_one_tape_at_a_time(library, trips, places):
+    """The counts of Revolve, where the tape takes more than half of the room and has one place."""
+    machine = Machine(library, trips, 1, places + 1, 2 * places + 1, mixed=False, apart=True)
+    assert len(machine.tapes) == 1
+    ran = machine.run()
+    if 1 < trips <= 100:
+        assert ran == counted(reference.Revolve(trips, places), trips)
+    assert ran == runs_of_states(trips, places)
 
 
 @pytest.mark.parametrize("slots, wanted", [(5, 6.85), (10, 3.92), (20, 2.82), (40, 2.14), (60, 1.96)])

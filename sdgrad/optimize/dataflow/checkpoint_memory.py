@@ -20,12 +20,20 @@ import dace
 import sympy
 from dace import data as dt
 
-from sdgrad.optimize.dataflow.checkpoint_places import bytes_of_place, is_own, kept_by, with_places, with_start
-from sdgrad.optimize.dataflow.online_memory import OnlineRoom
+from sdgrad.optimize.dataflow.checkpoint_places import (
+    asked_in,
+    bytes_of_place,
+    is_own,
+    is_schedule,
+    kept_by,
+    with_places,
+    with_start,
+)
+from sdgrad.optimize.dataflow.room_apart import RoomApart
 from sdgrad.program.descriptors import dense
 from sdgrad.program.names import Names
 from sdgrad.program.own_memory import ALIGNED, aligned
-from sdgrad.program.tree import Block, Container, Loop, NodeCall, Program, walk
+from sdgrad.program.tree import Block, Container, Loop, NodeCall, Program, children, walk
 from sdgrad.runtime.libraries.checkpoint_schedule import SEVERAL_TYPES, CheckpointSchedule, count_of_numbers
 from sdgrad.tape.room import Units, units_for
 from sdgrad.tape.schedule_counts import runs, table_bytes
@@ -40,11 +48,30 @@ def share_room(program: Program) -> Program:
     return program
 
 
-def rooms(program: Program) -> list[LoopRoom | OnlineRoom]:
+def rooms(program: Program) -> list[LoopRoom | RoomApart]:
     """Return the rooms of all loops with checkpoints whose states and tapes still have arrays of their own."""
-    calls = (n for n in walk(program.body) if isinstance(n, NodeCall) and isinstance(n.node, CheckpointSchedule))
-    starts = [n for n in calls if n.node.is_start and len(n.outputs) > 1]
-    return [(OnlineRoom if n.node.kind == "start_online" else LoopRoom).of(n, program) for n in starts]
+    calls = (n for n in walk(program.body) if isinstance(n, NodeCall) and is_schedule(n))
+    starts = {n.outputs["_numbers"].container: n for n in calls if n.node.is_start and len(n.outputs) > 1}
+    return [(LoopRoom if n.node.kind == "start" else RoomApart).of(n, program) for n in starts.values()]
+
+
+def begun(found: Sequence[LoopRoom | RoomApart], program: Program) -> dict[str, int]:
+    """Return how often the schedules of loops begin on the way backwards, by their names: of loops inside of others."""
+    reckoned = {r.numbers: r.reckoned for r in found}
+    times = dict.fromkeys(reckoned, 1)
+
+    def visit(block: Block, around: int) -> None:
+        """Note how often what is in a block runs."""
+        for node in block:
+            inner = around
+            for name in asked_in(node) & reckoned.keys() if isinstance(node, Loop) else ():
+                times[name] = max(times[name], around)
+                inner = around * reckoned[name]
+            for part in children(node):
+                visit(part, inner)
+
+    visit(program.body, 1)
+    return times
 
 
 @dataclass(frozen=True)
@@ -54,14 +81,12 @@ class LoopRoom:
     What the loop keeps stands among the outputs of its start to be found here, and stands there no longer where it has
     its place.
 
-    :param start: the call that starts the loop's schedule.
-    :param numbers: the container of that schedule.
+    :param numbers: the container of the loop's schedule.
     :param units: of the room; those of arrays apart have no size.
     :param given: units that the room has been given so far.
     :param fixed: it cannot be given others.
     """
 
-    start: NodeCall
     numbers: str
     trips: int
     states: tuple[Container, ...]
@@ -77,7 +102,7 @@ class LoopRoom:
         trips, state_units, tape_units, given = start.node.given[:4]
         states, tapes = kept_by(start, program)
         apart = Units(0, state_units, tape_units)
-        own = LoopRoom(start, start.outputs["_numbers"].container, trips, states, tapes, apart, given)
+        own = LoopRoom(start.outputs["_numbers"].container, trips, states, tapes, apart, given)
         if not states or not tapes or not all(is_own(c, program) for c in (*states, *tapes)):
             return own
         return own._shared() or replace(own, fixed=False)
@@ -123,14 +148,6 @@ class LoopRoom:
         """Return the bytes of the table by which the schedule decides."""
         return table_bytes(self.trips, self.units.state, self.units.tape, given)
 
-    def trip(self, program: Program) -> Block:
-        """Return what runs in one trip forwards: the first loop of the first part of the schedule."""
-        for node in program.body:
-            inside = [n for n in walk((node,)) if isinstance(n, NodeCall) and "_was" in n.inputs]
-            if isinstance(node, Loop) and any(n.inputs["_was"].container == self.numbers for n in inside):
-                return next(n for n in node.body if isinstance(n, Loop)).body
-        return ()
-
     def _places(self, given: int) -> tuple[int, int]:
         """Return for how many states and tapes there are places apart."""
         return given // self.units.state if self.units.state else self.trips, given // self.units.tape
@@ -143,14 +160,15 @@ class LoopRoom:
         units, room = self.units, self.given if given is None else given
         numbers = program.containers[self.numbers]
         if self.apart and room == self.given:
-            return with_start(program, self.start, CheckpointSchedule("start", self.start.node.given), numbers)
+            begins = CheckpointSchedule("start", (self.trips, units.state, units.tape, room, int(self.apart)))
+            return with_start(program, begins, numbers)
         made = self._resized(room) if self.apart else self._in_one(Names(program.containers).fresh("room"), room)
         begins = CheckpointSchedule("start", [self.trips, units.state, units.tape, room, int(self.apart)])
         if not self.apart and len({c.dtype for c in (*self.states, *self.tapes)} - BYTES) > 1:
             begins.implementation = SEVERAL_TYPES
         count = count_of_numbers(self.trips, units.state, room)
         program = replace(program, containers={**program.containers, **made})
-        return with_start(program, self.start, begins, numbers, count)
+        return with_start(program, begins, numbers, count)
 
     def _in_one(self, name: str, room: int) -> dict[str, Container]:
         """Return the array of the room, and states and tapes as views of it."""

@@ -10,8 +10,8 @@ import sympy
 
 from sdgrad.program.descriptors import dense
 from sdgrad.program.own_memory import has_own_memory
-from sdgrad.program.tree import Block, Container, Node, NodeCall, Program, rewritten, whole_region
-from sdgrad.runtime.libraries.checkpoint_schedule import STATE, TAPE, CheckpointSchedule
+from sdgrad.program.tree import Block, Container, Loop, Node, NodeCall, Program, rewritten, walk, whole_region
+from sdgrad.runtime.libraries.checkpoint_schedule import ASKING, STATE, TAPE, CheckpointSchedule
 
 
 def kept_by(start: NodeCall, program: Program) -> tuple[tuple[Container, ...], tuple[Container, ...]]:
@@ -38,9 +38,31 @@ def with_places(containers: Sequence[Container], places: int) -> dict[str, Conta
     return {c.name: replace(c, desc=dense(c.dtype, [size, *c.desc.shape[1:]], True)) for c in containers}
 
 
-def with_start(
-    program: Program, start: NodeCall, begins: CheckpointSchedule, numbers: Container, count: int | None = None
-) -> Program:
+def trip_of(numbers: str, program: Program) -> Block:
+    """Return what runs in one trip forwards of the loop that a schedule drives.
+
+    :param numbers: the container of the schedule.
+    """
+    for loop in (n for n in walk(program.body) if isinstance(n, Loop)):
+        if numbers in asked_in(loop):
+            if any(isinstance(n, NodeCall) and n.node.kind == "trip" for n in loop.body if is_schedule(n)):
+                return loop.body
+            return next(n for n in loop.body if isinstance(n, Loop)).body
+    return ()
+
+
+def asked_in(loop: Loop) -> set[str]:
+    """Return the schedules that each trip of a loop asks what is next."""
+    calls = (n for n in loop.body if isinstance(n, NodeCall) and is_schedule(n))
+    return {n.outputs["_numbers"].container for n in calls if n.node.kind in ASKING}
+
+
+def is_schedule(node: Node) -> bool:
+    """True for a call of a schedule."""
+    return isinstance(node, NodeCall) and isinstance(node.node, CheckpointSchedule)
+
+
+def with_start(program: Program, begins: CheckpointSchedule, numbers: Container, count: int | None = None) -> Program:
     """Give a schedule another start, with no outputs but its numbers, and all its calls these numbers.
 
     :param count: how many numbers there are; None: as many as before.
@@ -55,8 +77,8 @@ def with_start(
             return (node,)
         if node.outputs["_numbers"].container != numbers.name:
             return (node,)
-        inputs = dict.fromkeys(node.inputs, whole)
-        return (replace(node, node=begins if node is start else node.node, inputs=inputs, outputs={"_numbers": whole}),)
+        call = begins if node.node.is_start else node.node
+        return (replace(node, node=call, inputs=dict.fromkeys(node.inputs, whole), outputs={"_numbers": whole}),)
 
     containers = {**program.containers, numbers.name: numbers}
     return replace(program, containers=containers, body=rewritten(program.body, changed))

@@ -283,4 +283,9 @@ inline void start_schedule(int64_t trips, int64_t state, int64_t tape, int64_t r
     schedule.ahead = schedule.left = trips > 0;
 }
 
+// With places for some states, and for the tape of one trip at a time (Revolve): a tape takes more than half of the room.
+inline void start_schedule_of_states(int64_t places, int64_t trips, int64_t *numbers) {
+    start_schedule(trips, 1, places + 1, 2 * places + 1, true, numbers, false);
+}
+
 }  // namespace sdgrad

@@ -36,17 +36,24 @@ CODE = {
     "start": "sdgrad::start_schedule({numbers}, _numbers);",
     "forwards": "reinterpret_cast<sdgrad::CheckpointSchedule *>(_numbers)->next(false);",
     "backwards": "reinterpret_cast<sdgrad::CheckpointSchedule *>(_numbers)->next(true);",
+    "start_states": "sdgrad::start_schedule_of_states({given[0]}, {given[2]}, _numbers);",
     "start_online": "sdgrad::start_online_schedule({given[0]}, {given[1]}, _numbers);",
     "trip": "reinterpret_cast<sdgrad::OnlineSchedule *>(_numbers)->trip();",
     "end": "reinterpret_cast<sdgrad::OnlineSchedule *>(_numbers)->end();",
     "backwards_online": "reinterpret_cast<sdgrad::OnlineSchedule *>(_numbers)->next();",
 }
-STARTS = ("start", "start_online")
+STARTS = ("start", "start_states", "start_online")
+ASKING = ("forwards", "backwards", "trip", "backwards_online")  # once in each trip of a loop that a schedule drives
 
 
 def count_of_numbers(trips: int, state: int, room: int) -> int:
     """Return how many numbers a schedule has: as ``schedule_items`` counts them, with those before the items."""
     return BEFORE_ITEMS + 4 * (2 * min(trips, room // state if state else trips) + 2)
+
+
+def count_of_numbers_of_states(trips: int, places: int) -> int:
+    """Return how many numbers a schedule has that keeps some states, and the tape of one trip at a time."""
+    return count_of_numbers(trips, 1, 2 * places + 1)
 
 
 def count_of_online_numbers(places: int) -> int:
@@ -102,9 +109,10 @@ class CheckpointSchedule(nd.LibraryNode):
     states and tapes have arrays of their own. What the loop keeps stands among its outputs. ``forwards`` and
     ``backwards`` find the next part of the way; ``_was`` is the same array.
 
-    For a loop with any number of trips ``start_online`` is given places for states, and for tapes of trips, and as many
-    trips as there may be. ``trip`` finds where the state of the next trip is kept, ``end`` comes after the last one,
-    and ``backwards_online`` finds the next part of the way backwards.
+    The others are given places for states, and for tapes of trips, as many trips as there may be, and the most places
+    for tapes that they may be given. ``start_states`` keeps the tape of one trip at a time, ``start_online`` begins a
+    loop with any number of trips. There ``trip`` finds where the state of the next trip is kept, ``end`` comes after
+    the last one, and ``backwards_online`` finds the next part of the way backwards.
     """
 
     implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandCall, SEVERAL_TYPES: ExpandOfSeveralTypes}

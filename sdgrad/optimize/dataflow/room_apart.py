@@ -1,4 +1,7 @@
-"""Give a loop with checkpoints that does not know its trips places for states, and for tapes of a block of trips."""
+"""Give a loop with checkpoints places for states, and for tapes of a block of trips, in arrays of their own.
+
+For loops that do not know their trips, and for those that keep the tape of one trip at a time.
+"""
 
 from __future__ import annotations
 
@@ -6,45 +9,59 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from sdgrad.config import config
-from sdgrad.optimize.dataflow.checkpoint_places import bytes_of_place, is_own, kept_by, with_places, with_start
-from sdgrad.program.tree import Block, Container, Loop, NodeCall, Program
-from sdgrad.runtime.libraries.checkpoint_schedule import CheckpointSchedule, count_of_online_numbers
-from sdgrad.tape.schedule_counts import online_runs
+from sdgrad.optimize.dataflow.checkpoint_places import (
+    bytes_of_place,
+    is_own,
+    kept_by,
+    with_places,
+    with_start,
+)
+from sdgrad.program.tree import Container, NodeCall, Program
+from sdgrad.runtime.libraries.checkpoint_schedule import (
+    CheckpointSchedule,
+    count_of_numbers_of_states,
+    count_of_online_numbers,
+)
+from sdgrad.tape.schedule_counts import online_runs, runs_of_states, table_bytes
 
+RECKONED = 1 << 10
+"""Trips of a loop that may end at any, for estimates of its time."""
 GROWTH = 1.1
 """Factor from one block of trips that is tried to the next one."""
 
 
 @dataclass(frozen=True)
-class OnlineRoom:
+class RoomApart:
     """The room of one loop: arrays of states, and arrays of tapes.
 
     A unit of the room has the bytes of a state and of the tape of a trip. Of all ways to divide a room, the one that
     runs the fewest trips is taken, if there are as many as there may be.
 
-    :param start: the call that starts the loop's schedule.
+    :param kind: how the loop's schedule begins.
     :param numbers: the container of that schedule.
     :param places: for states, and for tapes, that it has been given so far.
     :param trips: as many as there may be.
+    :param most_tapes: the most places for tapes that it may be given.
     :param fixed: it cannot be given others.
     """
 
-    start: NodeCall
+    kind: str
     numbers: str
     states: tuple[Container, ...]
     tapes: tuple[Container, ...]
     places: tuple[int, int]
     trips: int
+    most_tapes: int
     fixed: bool
 
     @staticmethod
-    def of(start: NodeCall, program: Program) -> OnlineRoom:
+    def of(start: NodeCall, program: Program) -> RoomApart:
         """Find what a loop keeps, from the start of its schedule."""
         states, tapes = kept_by(start, program)
-        places, block, trips = start.node.given
-        fixed = not states or not tapes or not all(is_own(c, program) for c in (*states, *tapes))
-        return OnlineRoom(start, start.outputs["_numbers"].container, states, tapes, (places, block), trips, fixed)
+        places, block, trips, most = start.node.given
+        fixed = not states or not all(is_own(c, program) for c in (*states, *tapes)) or (not tapes and most > 1)
+        numbers = start.outputs["_numbers"].container
+        return RoomApart(start.node.kind, numbers, states, tapes, (places, block), trips, most, fixed)
 
     @property
     def given(self) -> int:
@@ -65,15 +82,19 @@ class OnlineRoom:
     @property
     def most(self) -> int:
         """Return the units with which no trip runs more than twice."""
-        return 0 if self.fixed else math.isqrt(self.trips) + 1
+        if self.fixed:
+            return 0
+        return self.trips if self.most_tapes == 1 else math.isqrt(self.trips) + 1
 
     def divided(self, given: int) -> tuple[int, int]:
         """Return for how many states and tapes there are places."""
         if given == 0:
             return self.places
+        if self.most_tapes == 1:
+            return given, 1
         state, tape = self.sizes
         room, best, block = given * (state + tape), (1, 1), 1
-        while block * tape + state <= room:
+        while block * tape + state <= room and block <= self.most_tapes:
             found = (room - block * tape) // state, block
             best = min(best, found, key=lambda places: online_runs(self.trips, *places))
             block = max(block + 1, int(block * GROWTH))
@@ -85,24 +106,21 @@ class OnlineRoom:
 
     def again(self, given: int) -> float:
         """Estimate how many trips run again, of as many as the cost model reckons with."""
-        return 0.0 if self.fixed else self.reckoned * (online_runs(self.trips, *self.divided(given)) / self.trips - 1)
+        if self.fixed:
+            return 0.0
+        if self.kind == "start_states":
+            return runs_of_states(self.trips, self.divided(given)[0]) - self.trips
+        return online_runs(self.reckoned, *self.divided(given)) - self.reckoned
 
     @property
     def reckoned(self) -> int:
         """Return for how many trips the cost model takes the loop."""
-        return self.trips if self.trips < config.machine.open_loop_trips else config.machine.unknown_size
+        return self.trips if self.kind == "start_states" else min(self.trips, RECKONED)
 
     def table(self, given: int) -> int:
-        """Return the bytes of the schedule's table: it has none."""
-        return 0
-
-    def trip(self, program: Program) -> Block:
-        """Return what runs in one trip forwards."""
-        for loop in (n for n in program.body if isinstance(n, Loop)):
-            calls = [n for n in loop.body if isinstance(n, NodeCall) and "_was" in n.inputs]
-            if any(n.inputs["_was"].container == self.numbers for n in calls):
-                return loop.body
-        return ()
+        """Return the bytes of the schedule's table: one that asks after each trip has none."""
+        places = self.divided(given)[0]
+        return table_bytes(self.trips, 1, places + 1, 2 * places + 1, False) if self.kind == "start_states" else 0
 
     def placed(self, program: Program, given: int = 0) -> Program:
         """Return the program with the room in its place.
@@ -110,9 +128,14 @@ class OnlineRoom:
         :param given: units of the room; 0: it stays as it is.
         """
         found, numbers = self.divided(given), program.containers[self.numbers]
-        begins = CheckpointSchedule("start_online", [*found, self.trips])
+        begins = CheckpointSchedule(self.kind, [*found, self.trips, self.most_tapes])
         if given == 0:
-            return with_start(program, self.start, begins, numbers)
+            return with_start(program, begins, numbers)
         made = with_places(self.states, found[0]) | with_places(self.tapes, found[1])
         program = replace(program, containers={**program.containers, **made})
-        return with_start(program, self.start, begins, numbers, count_of_online_numbers(found[0]))
+        return with_start(program, begins, numbers, self._count_of_numbers(found[0]))
+
+    def _count_of_numbers(self, places: int) -> int:
+        """Return how many numbers the schedule has with places for some states."""
+        of_states = self.kind == "start_states"
+        return count_of_numbers_of_states(self.trips, places) if of_states else count_of_online_numbers(places)

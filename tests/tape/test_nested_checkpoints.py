@@ -1,0 +1,230 @@
+"""Loops inside of loops with checkpoints have checkpoints of their own: the same gradients in less memory."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from checkpointed import every_loop, in_room_for
+
+import sdgrad
+from sdgrad.config import config
+from sdgrad.convert.callables import bind_arguments
+from sdgrad.tape import checkpoints
+from sdgrad.testing import check_grads
+
+N, T, K = 12, 7, 11
+
+
+def relaxed(x, w):
+    """Steps in time, each with sweeps: values from before and after these are needed, too."""
+    y = np.copy(x)
+    for t in range(T):
+        source = y * w
+        for _ in range(K):
+            y[1:-1] = np.sin(y[1:-1] * w[1:-1]) + 0.1 * y[:-2] * y[2:] + 0.01 * source[1:-1]
+        y = y * np.cos(source) + 0.01 * t * x
+    return np.sum(y * y)
+
+
+def solved(x, w):
+    """Sweeps until nothing moves."""
+    y = np.copy(x)
+    for _ in range(T):
+        z = np.copy(y)
+        change = 1.0
+        while change > 1e-3:
+            new = 0.5 * np.sin(z * w) + 0.3 * y
+            change = np.max(np.abs(new - z))
+            z = new
+        y = z + 0.1 * y * x
+    return np.sum(y * y)
+
+
+def until(x, w):
+    """Nobody knows how often the outer loop runs."""
+    y = np.copy(x)
+    while np.sum(y * y) > 0.2:
+        for k in range(K):
+            y = 0.9 * np.sin(y * w) + 0.001 * k
+    return np.sum(y)
+
+
+def both_until(x, w):
+    y = np.copy(x)
+    s = 0.0
+    while np.sum(y * y) > 0.5:
+        z = np.copy(y)
+        while np.max(z) > 0.3:
+            z = 0.8 * np.sin(z * w)
+            s += z[0] * z[-1]
+        y = 0.7 * y + 0.2 * z
+    return s + np.sum(y)
+
+
+def three_levels(x, w):
+    y = np.copy(x)
+    for _ in range(4):
+        for j in range(5):
+            y = y * w + 0.1 * j
+            for _ in range(6):
+                y = np.sin(y + 0.1 * x)
+        y = y * np.cos(y)
+    return np.sum(y * y)
+
+
+def in_a_branch(x, w):
+    y = np.copy(x)
+    for t in range(T):
+        if y[t] > 0.3:
+            for _ in range(K):
+                y = np.sin(y * w)
+        else:
+            y = y * y + 0.4
+    return np.sum(y * w)
+
+
+def one_after_the_other(x, w):
+    y, z = np.copy(x), np.copy(w)
+    for _ in range(T):
+        for _ in range(K):
+            y = np.sin(y * z)
+        for _ in range(K):
+            z = np.cos(z * y) * w
+    return np.sum(y * z)
+
+
+def moving(x, w):
+    """The variable of the inner loop begins where that of the outer one stands."""
+    y = np.copy(x)
+    for t in range(T):
+        for k in range(t, t + 5):
+            y[k] = np.sin(y[k] * w[t]) * y[k - 1]
+            y *= 0.9 * np.cos(y)
+    return np.sum(y * y)
+
+
+def triangular(x, w):
+    """The trips of the inner loop depend on the outer one."""
+    y = np.copy(x)
+    for t in range(T):
+        for k in range(t + 1):
+            y[k] = np.sin(y[k] * w[t]) + 0.5 * y[k - 1]
+    return np.sum(y * y)
+
+
+def left_early(x, w):
+    y = np.copy(x)
+    for _ in range(T):
+        for k in range(K):
+            y = np.sin(y * w)
+            if y[0] < 0.05 * k:
+                break
+        y = y + 0.3 * x
+    return np.sum(y * y)
+
+
+def integers(x, w):
+    """An integer that the sweeps hand on."""
+    y = np.copy(x)
+    at = 1
+    for _ in range(T):
+        for k in range(K):
+            y[at] = np.sin(y[at] * y[(at + 5) % N] + w[k])
+            at = (2 * at + 1) % N
+    return np.sum(y * y)
+
+
+def products(x, w):
+    A = np.outer(x, w) * 0.1
+    y = np.copy(x)
+    for t in range(T):
+        for _ in range(K):
+            y = np.tanh(A @ y + x)
+        A[t, :] = y * w
+    return np.sum(y)
+
+
+def arguments_changed(x, w):
+    for t in range(T):
+        for k in range(K):
+            x[:] = np.sin(x * w) + 0.3
+            w[k] = w[k] * x[t]
+    return np.sum(x * w)
+
+
+NESTED = (
+    *(relaxed, solved, until, both_until, three_levels, in_a_branch, one_after_the_other, moving),
+    *(triangular, left_early, integers, products, arguments_changed),
+)
+
+
+def vectors():
+    rng = np.random.default_rng(0)
+    return 0.3 + 0.6 * rng.random(N), 0.4 + 0.6 * rng.random(N)
+
+
+def fresh(f):
+    """A function that nothing is known of yet."""
+    return type(f)(f.__code__, f.__globals__, f.__name__)
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """Loops have checkpoints wherever that is possible, in room for three states."""
+    monkeypatch.setattr(config, "machine", replace(config.machine, checkpointed_trips=4))
+    every_loop(monkeypatch)
+    in_room_for(3, monkeypatch)
+    monkeypatch.setattr(checkpoints, "fit", lambda *args: False)
+
+
+def plan_of(f, *args):
+    g = sdgrad.value_and_grad(f, wrt=("x", "w"))
+    signature, _, _, request = g.question(bind_arguments(f, args, {}))
+    return signature.differentiated(request).plan
+
+
+def whole(f, *args):
+    """Value and gradients with the whole tape."""
+    with config.override(without=("checkpoints",)):
+        return sdgrad.value_and_grad(fresh(f), wrt=("x", "w"))(*args)
+
+
+@pytest.mark.parametrize("f", NESTED, ids=lambda f: f.__name__)
+def test_gradients(f, always):
+    """As by differences, and those of the whole tape; arguments are left alone."""
+    args = vectors()
+    own = fresh(f)
+    value, gradients = sdgrad.value_and_grad(own, wrt=("x", "w"))(*args)
+    depth = max(map(len, plan_of(own, *args).checkpoints))
+    assert depth == {three_levels: 5, in_a_branch: 5}.get(f, 3)
+    wanted, right = whole(f, *args)
+    assert value == wanted
+    for a, b in zip(gradients, right, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15)  # sums over sweeps may have another order
+    for after, before in zip(args, vectors(), strict=True):
+        np.testing.assert_array_equal(after, before)
+    check_grads(own, args, wrt=("x", "w"))
+
+
+@pytest.mark.parametrize("f", [solved, both_until, three_levels, in_a_branch], ids=lambda f: f.__name__)
+def test_limits(f):
+    """The least memory, and a little more, where nobody knows how often inner loops run, too."""
+    args = vectors()
+    wanted, right = whole(f, *args)
+    least = sdgrad.memory_plan(fresh(f), *args, wrt=("x", "w"), points=2).least
+    for limit in (least, least + 1000):
+        value, gradients = sdgrad.value_and_grad(fresh(f), wrt=("x", "w"), memory_limit=limit)(*args)
+        assert value == wanted
+        for a, b in zip(gradients, right, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("f", [relaxed, three_levels, one_after_the_other, in_a_branch], ids=lambda f: f.__name__)
+def test_again(f, always):
+    """Derivatives of derivatives in both modes, and halves with a tape between them."""
+    args = vectors()
+    own = fresh(f)
+    check_grads(own, args, wrt=("x", "w"), order=2, modes=("fwd", "rev"))
+    _, pullback = sdgrad.vjp(own, *args)
+    for a, b in zip(pullback(2.0), whole(f, *args)[1], strict=True):
+        np.testing.assert_allclose(a, 2.0 * b, rtol=1e-12, atol=1e-13)
