@@ -19,6 +19,7 @@ from sdgrad.autodiff.differentiate import Differentiated
 from sdgrad.autodiff.request import Request
 from sdgrad.config import in_memory_of
 from sdgrad.errors import ArgumentError
+from sdgrad.machine.limits import shown
 from sdgrad.memory.limited import Alternatives, within
 from sdgrad.memory.report import Timeline
 from sdgrad.optimize import optimize
@@ -45,6 +46,7 @@ from sdgrad.specialize.argnums import Wrt
 from sdgrad.specialize.arguments import Call
 from sdgrad.tape.plan import Kept
 
+AGAIN_FROM_STATES = "a loop that keeps some states, runs again from these, and backwards a few trips at a time"
 STORED, UNDONE, AGAIN, FREE = "stored", "put back", "computed again", "still there"
 
 
@@ -104,9 +106,7 @@ class Explanation:
         return None if None in sizes else sum(s for s in sizes if s is not None)
 
     def __str__(self) -> str:
-        kept = f"{self.bytes_kept:,} bytes" if self.bytes_kept is not None else "a size known at run time"
-        out = [f"gradient of {self.name} by {', '.join(self.wrt)}; the tape takes {kept}"]
-        out += [f"  {value}" for value in self.tape]
+        out = self.head()
         out += table(self.memory) if self.memory is not None else ()
         for s in self.statements:
             place = (
@@ -121,6 +121,14 @@ class Explanation:
             out.append(f"  adjoint: {s.schedule}")
             out += [f"    {text}" for text in s.adjoint]
         return "\n".join(out)
+
+    def head(self) -> list[str]:
+        """Return lines about the whole: the tape, or the limit, within which sizes of tapes are those of a plan."""
+        what = f"gradient of {self.name} by {', '.join(self.wrt)}"
+        if self.limit is not None:
+            return [f"{what}, within {shown(self.limit)}"]
+        kept = f"{self.bytes_kept:,} bytes" if self.bytes_kept is not None else "a size known at run time"
+        return [f"{what}; the tape takes {kept}", *(f"  {value}" for value in self.tape)]
 
     def to_html(self, path: str | FilePath) -> FilePath:
         """Write one self-contained page with primal and adjoint side by side, and return its path."""
@@ -185,7 +193,8 @@ def _statement(path: Path, node: Node, result: Differentiated, adjoints: dict[So
     if isinstance(node, (Branch, Loop)):
         head = tuple(lines(map_blocks(node, lambda _: ())))
         active = any(p[: len(path)] == path and names for p, names in result.activity.names.items())
-        return Statement(path, node.source, head, (), active, _control(path, node, result), _turned(node))
+        turned = AGAIN_FROM_STATES if path in result.plan.checkpoints else _turned(node)
+        return Statement(path, node.source, head, (), active, _control(path, node, result), turned)
     mine = adjoints.get(node.source, []) if _is_active(path, result) else []
     text = tuple(line for n in mine for line in lines(n))
     values = _values(path, node, result) if isinstance(node, Leaf) else _operands(path, result)

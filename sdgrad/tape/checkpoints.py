@@ -94,14 +94,19 @@ def variable(loop: Loop, least: bool = False) -> Param | None:
 def uncountable(loop: Loop) -> Param | None:
     """Return the variable of a loop that may end at any trip, with as many trips as there may be; else None."""
     start, stop, step = (value_expr(v) for v in (loop.start, loop.stop, loop.step))
-    if start is None or not start.is_number or step not in (1, -1):
+    if start is None or not start.is_number or step is None or not is_step(step):
         return None
     if loop.also is None and (stop is None or stop.is_number):
         return None
     most = config.machine.open_loop_trips
     if stop is not None and stop.is_number:
-        most = min(most, int((stop - start) * step) + 1)
+        most = min(most, int((stop - start) // step) + 1)
     return Param(loop.symbol, start, start + step * (most - 1), step) if most >= 2 else None
+
+
+def is_step(step: sympy.Expr) -> bool:
+    """True for a number that loops go on by."""
+    return bool(step.is_Integer and step != 0)
 
 
 def counts_by_running(loop: Loop, path: Path, program: Program) -> bool:
@@ -121,12 +126,12 @@ def most_bytes() -> int:
 
 
 def countable(loop: Loop, least: bool = False) -> Param | None:
-    """Return the variable of a loop with a constant iteration count and a step of 1 or -1; None for other loops.
+    """Return the variable of a loop with a constant iteration count and step; None for other loops.
 
     :param least: return that of short loops, too.
     """
     (dim,) = dims_of(loop)
-    if dim.param is None or loop.also is not None or loop.last is not None or dim.param.step not in (1, -1):
+    if dim.param is None or loop.also is not None or loop.last is not None or not is_step(dim.param.step):
         return None
     trips = dim.param.count
     return dim.param if trips.is_number and trips >= (2 if least else config.machine.checkpointed_trips) else None

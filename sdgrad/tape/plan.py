@@ -12,6 +12,7 @@ from functools import cached_property
 
 import dace
 import sympy
+from dace import symbolic
 
 from sdgrad.analysis.paths import Path
 from sdgrad.program.tree import Container, Instr, Leaf, Let, Load, Param, Region, Source, Store
@@ -154,7 +155,8 @@ class Checkpoint:
     @property
     def place(self) -> sympy.Expr:
         """Place of the tape of a trip."""
-        return sympy.expand(sym(self.base) + (sym(self.trips.name) - self.trips.start) * self.trips.step)
+        gone, step = (sym(self.trips.name) - self.trips.start) * sympy.sign(self.trips.step), abs(self.trips.step)
+        return sympy.expand(sym(self.base) + (gone if step == 1 else symbolic.int_floor(gone, step)))
 
     def __str__(self) -> str:
         state = ", ".join(dict.fromkeys(c.name for c, _ in self.kept))

@@ -63,7 +63,7 @@ def forward(loop: Loop, found: Checkpoint, again: Block, tapes: Sequence[Contain
     :param again: the loop's body with the stores to the tape.
     :param tapes: the containers of that tape.
     """
-    once = [_copy(kept, state, None, names) for state, kept in found.fixed]
+    once = [_copy(kept, state, None, loop.source, names) for state, kept in found.fixed]
     states = {f"{STATE}{k}": _whole(kept) for k, (_, kept) in enumerate(found.saved)}
     kept = {**states, **{f"{TAPE}{k}": _whole(tape) for k, tape in enumerate(tapes)}}
     run: list[Node]
@@ -104,7 +104,7 @@ def _until_the_end(loop: Loop, found: Checkpoint, names: Names) -> Loop:
     """Return a loop that does not know its trips, and keeps the states that the schedule asks for."""
     save = found.symbols["save"]
     place = SymbolAssign(save, _number(found, "save", names), dace.int64)
-    keep = tuple(_copy(kept, state, sym(save), names) for state, kept in found.saved)
+    keep = tuple(_copy(kept, state, sym(save), loop.source, names) for state, kept in found.saved)
     return replace(loop, body=(_call("trip", found, loop.source), place, _if_any(save, keep), *loop.body))
 
 
@@ -120,7 +120,7 @@ def backward(loop: Loop, found: Checkpoint, again: Block, reverse: Block, progra
     needed = {r for node in reverse for r in reads(node)} | state | tapes
     loop = replace(loop, body=sliced(loop.body, needed, symbols, program))
     again = sliced(again, needed, symbols, program)
-    once = [_copy(state, kept, None, names) for state, kept in found.fixed]
+    once = [_copy(state, kept, None, loop.source, names) for state, kept in found.fixed]
     return [*once, _parts(loop, found, "backwards_online" if found.is_open else "backwards", (again, reverse), names)]
 
 
@@ -134,9 +134,9 @@ def _parts(loop: Loop, found: Checkpoint, kind: str, bodies: Sequence[Block], na
     for part in FORWARDS if kind == "forwards" else found.symbols:
         body.append(SymbolAssign(found.symbols[part], _number(found, part, names), dace.int64))
     if kind != "forwards":
-        back = tuple(_copy(state, kept, number["restore"], names) for state, kept in found.saved)
+        back = tuple(_copy(state, kept, number["restore"], loop.source, names) for state, kept in found.saved)
         body.append(_if_any(found.symbols["restore"], back))
-    keep = tuple(_copy(kept, state, number["save"], names) for state, kept in found.saved)
+    keep = tuple(_copy(kept, state, number["save"], loop.source, names) for state, kept in found.saved)
     body.append(_if_any(found.symbols["save"], keep))
     body.append(_trips(loop, found, number["first"], number["taped"] - 1, loop.body))
     body += _tape_of(found, number["into"] - number["taped"], number["into_unit"])
@@ -187,7 +187,7 @@ def _value(expr: Expr | int) -> Value:
     return Value((), to_ast(sympy.sympify(expr)))
 
 
-def _copy(target: Container, source: Container, place: Expr | None, names: Names) -> Leaf:
+def _copy(target: Container, source: Container, place: Expr | None, line: Source, names: Names) -> Leaf:
     """Copy a container's content to where it is saved, or back; at a place if there are several."""
     params, index = over(min(target, source, key=lambda c: len(c.shape)), names)
     v = names.fresh("v")
@@ -197,4 +197,4 @@ def _copy(target: Container, source: Container, place: Expr | None, names: Names
         return (place, *index) if place is not None and len(container.shape) > len(index) else index
 
     body = (Load(v, source.name, at(source)), Store(target.name, at(target), v))
-    return Leaf(params, body, Source(label=target.name))
+    return Leaf(params, body, replace(line, label=target.name))
