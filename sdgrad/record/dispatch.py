@@ -27,6 +27,7 @@ import sdgrad.record.functions.orthogonal_factors
 import sdgrad.record.functions.orthogonal_functions
 import sdgrad.record.functions.places
 import sdgrad.record.functions.polar
+import sdgrad.record.functions.polynomial_arithmetic
 import sdgrad.record.functions.polynomial_grids
 import sdgrad.record.functions.polynomial_objects
 import sdgrad.record.functions.polynomial_series
