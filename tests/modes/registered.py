@@ -49,6 +49,7 @@ OPTIMIZERS = (
     *("minimize", "minimize_scalar", "least_squares", "leastsq", "curve_fit", "Bounds", "nnls"),
 )
 INTEGRATORS = ("quad", "quad_vec", "fixed_quad", "dblquad", "tplquad", "nquad", "solve_ivp", "odeint")
+TURNS = (".apply", ".magnitude", ".concatenate", ".align_vectors")
 ROTATIONS = ("matrix", "quat", "rotvec", "euler", "mrp")
 SHORT = {"polynomial": "poly", "chebyshev": "cheb", "legendre": "leg", "hermite": "herm", "hermite_e": "herme"}
 SHORT["laguerre"] = "lag"
@@ -89,7 +90,7 @@ ELSEWHERE = {
        for kind in ("matrix", "array")},
     **{f"sparse.bsr_{kind}": "tests/record/test_sparse_formats.py" for kind in ("matrix", "array")},
     **dict.fromkeys(
-        (".apply", ".magnitude", ".concatenate", ".align_vectors", *(f".{d}_{n}" for n in ROTATIONS for d in ("as", "from"))),
+        (*TURNS, *(f".{d}_{n}" for n in ROTATIONS for d in ("as", "from"))),
         "tests/record/test_rotations.py",
     ),
     **{f"scipy.spatial.transform.{n}": "tests/record/test_rotations.py" for n in ("Slerp", "RotationSpline")},
