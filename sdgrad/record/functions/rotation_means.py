@@ -23,7 +23,7 @@ from sdgrad.record.functions.rotations import (
     register,
     turn_of,
 )  # fmt: skip
-from sdgrad.record.functions.table import all_known, array, content, known, rule
+from sdgrad.record.functions.table import array, known, rule
 
 
 # -- between two
@@ -52,10 +52,8 @@ def path_at(p: Path, times: Any) -> Any:
 Path.table = {"__call__": path_at}
 
 
-@rule(Slerp, aliases=True)
+@rule(Slerp)
 def slerp(times: Any, rotations: Any) -> Any:
-    if not isinstance(rotations, Turn) and all_known(times):
-        return Slerp(content(times), rotations)
     if not isinstance(rotations, (Turn, Rotation)):
         raise TypeError("`rotations` must be a `Rotation` instance.")
     own, places = turn_of(rotations), array(times) + 0.0
@@ -75,10 +73,8 @@ def slerp_known(p: Any, times: Any) -> Any:
     return path_at(made(Path(frozen(p.times), frozen(p.rotations.as_quat()), frozen(p.rotvecs))), times)
 
 
-@rule(RotationSpline, aliases=True)
+@rule(RotationSpline)
 def rotation_spline(times: Any, rotations: Any) -> Any:
-    if not isinstance(rotations, Turn) and all_known(times):
-        return RotationSpline(content(times), rotations)
     raise ParseError(
         "scipy.spatial.transform.RotationSpline of what only a run knows is not recorded: use Slerp, or a CubicSpline "
         "of rotation vectors"

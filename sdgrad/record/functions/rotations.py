@@ -166,11 +166,9 @@ def from_mrp(mrp: Any) -> Any:
     return made(Turn(np.concatenate([2 * v, 1 - square], axis=-1) / (1 + square)))
 
 
-@rule(Rotation.concatenate, aliases=True)
+@rule(Rotation.concatenate)
 def concatenate(rotations: Any) -> Any:
     own = [rotations] if isinstance(rotations, (Turn, Rotation)) else list(rotations)
-    if not any(isinstance(r, Turn) for r in own):
-        return Rotation.concatenate(rotations)
     parts = [turn_of(r).quat for r in own]
     return made(Turn(np.concatenate([q if q.ndim > 1 else q[None] for q in parts])))
 
