@@ -63,6 +63,7 @@ ARITHMETIC = [
 ]
 ARITHMETIC += [f"np.polynomial.{k}.{s}weight" for k, s in SHORT.items() if s != "poly"]
 ARITHMETIC += ["np.polynomial.polynomial.polyvalfromroots", "np.polynomial.chebyshev.chebinterpolate"]
+FORMS = [f"linalg.{n}" for n in ("schur", "hessenberg", "ldl", "qz", "ordqz", "rsf2csf")]
 ELSEWHERE = {
     **dict.fromkeys((f"integrate.{n}" for n in INTEGRATORS), "tests/solvers/test_scipy_integrate.py"),
     "np.ndenumerate": "tests/record/test_equal_places.py",
@@ -78,7 +79,7 @@ ELSEWHERE = {
         (f"optimize.{n}" for n in OPTIMIZERS),
         "tests/solvers/test_scipy_optimize.py",
     ),
-    **dict.fromkeys(("linalg.schur", "linalg.hessenberg", "linalg.ldl"), "tests/record/test_matrix_functions.py"),
+    **dict.fromkeys(FORMS, "tests/record/test_matrix_functions.py"),
     **{f"special.hankel{kind}": "tests/record/test_further_distributions.py" for kind in ("1", "2", "1e", "2e")},
     **dict.fromkeys(("special.itairy", "special.stdtridf"), "tests/record/test_special_extremes.py"),
     **dict.fromkeys(("interpolate.sproot", ".solve"), "tests/record/test_spline_zeros.py"),
@@ -106,7 +107,7 @@ ELSEWHERE = {
 }  # fmt: skip
 """Registered functions that are no functions of arrays, and where they are tested."""
 
-WITHOUT_DERIVATIVES = {"linalg.schur", "linalg.hessenberg", "linalg.ldl"}
+WITHOUT_DERIVATIVES = {*FORMS}
 """Those of them whose values move with the arguments, and have no derivative here."""
 
 

@@ -87,10 +87,12 @@ def of_each(
     some: Some | None = None,
     make: Callable | None = None,
     numbers: Sequence[int] = (),
+    told: str = "",
 ) -> list[Array]:
     """Return the results of a function of matrices, of each of stacks of them; the stacks are broadcast.
 
     :param make: records what computes the results, in place of a call of LAPACK.
+    :param told: why it has no derivative.
     """
     recorder: Any = next(iter(operands.values())).recorder
     if kind in OVER_DIFFERENCES:  # a program is another one where the setting is
@@ -98,7 +100,7 @@ def of_each(
 
     def compute(given: Mapping[str, Tensor], made: Mapping[str, Tensor]) -> None:
         node = LapackCall(kind, numbers)
-        recorder.call_into(node, *({f"_{n}": x for n, x in part.items()} for part in (given, made)))
+        recorder.call_into(node, *({f"_{n}": x for n, x in part.items()} for part in (given, made)), told)
 
     def one(given: Mapping[str, Tensor]) -> list[Tensor]:
         if vjp is None:
