@@ -20,7 +20,7 @@ PENCILS = "use np.linalg.eigvals(np.linalg.solve(b, a)) for generalized eigenval
 
 def _called(function: Callable, matrices: tuple[Any, ...], told: str) -> Any:
     """Record a call of a function of matrices; what it returns is like what it returns for unit matrices."""
-    given = inexact(*matrices)
+    given = tuple(inexact(*matrices))
     for matrix in given:
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape != given[0].shape:
             raise ValueError(f"square matrices of one size are needed here, not {matrix.shape}")

@@ -26,6 +26,11 @@ from sdgrad.record.functions.rotations import (
 from sdgrad.record.functions.table import array, known, rule
 
 
+def _real(value: Any) -> Any:
+    own: Any = array(value)
+    return own + 0.0
+
+
 # -- between two
 @dataclass(frozen=True, eq=False)
 class Path(Evaluated):
@@ -39,7 +44,7 @@ class Path(Evaluated):
 
 
 def path_at(p: Path, times: Any) -> Any:
-    at = array(times) + 0.0
+    at = _real(times)
     if at.ndim > 1:
         raise ValueError("`times` must be at most 1-dimensional.")
     told = "Interpolation times must be within the range of those given, both inclusive."
@@ -56,7 +61,7 @@ Path.table = {"__call__": path_at}
 def slerp(times: Any, rotations: Any) -> Any:
     if not isinstance(rotations, (Turn, Rotation)):
         raise TypeError("`rotations` must be a `Rotation` instance.")
-    own, places = turn_of(rotations), array(times) + 0.0
+    own, places = turn_of(rotations), _real(times)
     if own.single or len(own) <= 1:
         raise ValueError("`rotations` must be a sequence of at least 2 rotations.")
     if own.quat.ndim > 2:
@@ -111,7 +116,7 @@ def _largest(matrix: Any) -> tuple[Any, Any]:
 def _weights(weights: Any, shape: tuple[int, ...]) -> Any:
     if weights is None:
         return known(np.ones(shape))
-    own = array(weights) + 0.0
+    own = _real(weights)
     if own.shape != shape:
         raise ValueError(f"Expected `weights` to have shape {shape}, got {own.shape}")
     require(np.all(own >= 0), "`weights` must be non-negative.")
