@@ -2,8 +2,10 @@
 
 import itertools
 
+import jax
 import numpy as np
 import pytest
+from jax.scipy.spatial.transform import Rotation as JaxRotation
 from scipy.spatial.transform import Rotation as R
 from scipy.spatial.transform import RotationSpline, Slerp
 
@@ -133,6 +135,27 @@ def test_euler_angles_are_inverse_to_their_rotation(seq):
     np.testing.assert_allclose(slope, np.eye(3), atol=1e-13)
     bend = sdgrad.hessian(lambda a: R.from_euler(seq, a).as_euler(seq) @ at)(at)
     np.testing.assert_allclose(bend, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("seq", ["yzx", "XYZ", "YXY"])
+def test_euler_angles_beside_jax(seq):
+    def own(kind):
+        return lambda x: kind.from_rotvec(x).as_euler(seq) @ V[1]
+
+    at = np.array([0.5, -0.4, 0.9])
+    np.testing.assert_allclose(sdgrad.grad(own(R))(at), jax.grad(own(JaxRotation))(at), rtol=1e-12)
+    np.testing.assert_allclose(sdgrad.hessian(own(R))(at), jax.hessian(own(JaxRotation))(at), rtol=1e-11, atol=1e-13)
+
+
+def test_second_derivatives_of_nearest_rotations():
+    """Of two rotations as well, where two of the other eigenvalues are zero."""
+
+    def total(v, a):
+        turn, rest = R.align_vectors(a, NEAR)
+        mean = R.from_rotvec(v).mean() * R.from_rotvec(v[:2]).mean()
+        return np.sum(mean.as_matrix() * FAR[:3]) + np.sum(turn.as_matrix() * NEAR[:3]) + rest
+
+    check_grads(total, (STACK.as_rotvec(), FAR), order=2)
 
 
 @pytest.mark.parametrize(("seq", "second"), [("xyz", np.pi / 2), ("XZY", -np.pi / 2), ("zxz", 0.0), ("YXY", np.pi)])
