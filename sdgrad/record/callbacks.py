@@ -20,6 +20,7 @@ from dace.transformation.transformation import ExpandTransformation
 from sdgrad.convert.callables import name_of
 from sdgrad.errors import ArgumentError, ParseError
 from sdgrad.program.custom_rule import custom_vjp
+from sdgrad.record.functions.on_demand import offer
 from sdgrad.record.functions.table import array, rule
 from sdgrad.record.nests import Form, flatten, matched, unflatten
 from sdgrad.record.operators import RecordingOperators
@@ -53,15 +54,16 @@ def pure_callback(f: Callable, result_like: Any, vjp: Callable | None = None) ->
     leaves, form = flatten(result_like)
     if not leaves:
         raise ArgumentError("pure_callback needs arrays or numbers that its results are like")
-    return PureCallback(f, form, tuple(_kind(x) for x in leaves), vjp)
+    return PureCallback(f, form, tuple(kind_of(x) for x in leaves), vjp)
 
 
 rule(pure_callback)(pure_callback)
+offer("scipy.linalg", "sdgrad.record.python_values")
 
 Kind = tuple[tuple[int, ...], str]  # shape and dtype
 
 
-def _kind(value: Any) -> Kind:
+def kind_of(value: Any) -> Kind:
     """Return shape and dtype of an array, a number, or anything that has both."""
     shape = value.tensor.shape if isinstance(value, Array) else () if isinstance(value, Number) else np.shape(value)
     if not all(isinstance(n, int) for n in shape):
@@ -128,6 +130,7 @@ class Called:
 
     :param leaves: of its arguments, with what was recorded in some places.
     :param moved: these places.
+    :param told: why it has no derivative.
     """
 
     f: Callable
@@ -136,6 +139,7 @@ class Called:
     moved: tuple[int, ...]
     form: Form
     kinds: tuple[Kind, ...]
+    told: str = NO_RULE
 
     @property
     def __name__(self) -> str:
@@ -206,7 +210,7 @@ class Backwards:
 
     def record_call(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         given = args[: len(self.forward.moved)]
-        return called(self, [_kind(given[k]) for k in self.floats], args)
+        return called(self, [kind_of(given[k]) for k in self.floats], args)
 
 
 def results_of(found: Any, form: Form, kinds: Sequence[Kind], name: str) -> list[np.ndarray]:
@@ -268,7 +272,9 @@ def called(call: Called | Backwards, kinds: Sequence[Kind], values: Sequence[Any
     _called[number] = call
     takes = [(x.shape, str(x.dtype)) for x in operands.values()]
     text = json.dumps([number, takes, list(kinds)])
-    recorder.call_into(PythonCall(call.__name__, text, len(operands), len(results)), operands, results, NO_RULE)
+    recorder.call_into(
+        PythonCall(call.__name__, text, len(operands), len(results)), operands, results, getattr(call, "told", NO_RULE)
+    )
     found = tuple(recorder.array(t) if t.shape else recorder.read(t, ()) for t in results.values())
     return found if len(found) > 1 else found[0]
 

@@ -27,6 +27,7 @@ import sdgrad.record.functions.orthogonal_factors
 import sdgrad.record.functions.orthogonal_functions
 import sdgrad.record.functions.places
 import sdgrad.record.functions.polar
+import sdgrad.record.functions.polynomial_arithmetic
 import sdgrad.record.functions.polynomial_grids
 import sdgrad.record.functions.polynomial_objects
 import sdgrad.record.functions.polynomial_series
@@ -50,6 +51,7 @@ from sdgrad.errors import ParseError, UnknownContent
 from sdgrad.record.compound import Compound
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions import ufunc_methods
+from sdgrad.record.functions.evaluated import Evaluated
 from sdgrad.record.functions.table import (
     ALIASING,
     FUNCTIONS,
@@ -127,6 +129,13 @@ def _known(function: np.ufunc, operands: Sequence[Any]) -> Any:
     return wrapped(function(*content(list(operands))))
 
 
+def _holds_ours(value: Any) -> bool:
+    """True if an object that the recording made, in place of a library's, is in a nest: only rules know it."""
+    if isinstance(value, (list, tuple, dict)):
+        return any(map(_holds_ours, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, Evaluated) and not isinstance(value, Compound)
+
+
 def function(of: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Return another function of NumPy's of recorded values."""
     args, kwargs = tuple(map(own, args)), {k: own(v) for k, v in kwargs.items()}
@@ -135,7 +144,7 @@ def function(of: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     if any(isinstance(p, Selected) for x in args if isinstance(x, (list, tuple)) for p in x):
         raise unknown(full_name(of))
     rule = FUNCTIONS.get(of)
-    if all_known([args, kwargs]) and of not in ALIASING and "out" not in kwargs:
+    if all_known([args, kwargs]) and of not in ALIASING and "out" not in kwargs and not _holds_ours([*args, kwargs]):
         return wrapped(of(*content(args), **content(kwargs)))
     if (own_rule := rule_of_compound(of, args, kwargs)) is not None:
         return own_rule(*args, **kwargs)

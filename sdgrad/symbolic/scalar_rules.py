@@ -110,6 +110,8 @@ ROWS = (
     ),
     binary("copysign", "sdgrad_sign(a) * copysign(1.0, b)", None, kink="0 at a = 0"),
     unary("sdgrad_detached", None, kind="same"),
+    # a, of which the derivative is no number unless b is positive
+    binary("sdgrad_smooth_if", "1 if b > 0 else sqrt(b - 1)", None, ANY, POSITIVE, kind="same"),
     # a product with a cotangent, which is linear in it wherever it is finite: so are derivatives of derivatives
     binary(
         "sdgrad_strong",

@@ -49,12 +49,21 @@ OPTIMIZERS = (
     *("minimize", "minimize_scalar", "least_squares", "leastsq", "curve_fit", "Bounds", "nnls"),
 )
 INTEGRATORS = ("quad", "quad_vec", "fixed_quad", "dblquad", "tplquad", "nquad", "solve_ivp", "odeint")
-ROTATIONS = ("matrix", "quat", "rotvec")
+TURNS = (".apply", ".magnitude", ".concatenate", ".align_vectors")
+ROTATIONS = ("matrix", "quat", "rotvec", "euler", "mrp")
 SHORT = {"polynomial": "poly", "chebyshev": "cheb", "legendre": "leg", "hermite": "herm", "hermite_e": "herme"}
 SHORT["laguerre"] = "lag"
 GRIDS = ("val2d", "val3d", "grid2d", "grid3d", "vander2d", "vander3d")
 SERIES = [f"np.polynomial.{k}.{n}{of}" for k, n in SHORT.items() for of in GRIDS]
 SERIES += [f"np.polynomial.{k}.{n}" for k, s in SHORT.items() if s != "poly" for n in (f"{s}2poly", f"poly2{s}")]
+ARITHMETIC = [
+    f"np.polynomial.{k}.{s}{n}"
+    for k, s in SHORT.items()
+    for n in ("add", "sub", "mul", "mulx", "div", "pow", "line", "fromroots", "companion", "roots", "fit", "der", "int")
+]
+ARITHMETIC += [f"np.polynomial.{k}.{s}weight" for k, s in SHORT.items() if s != "poly"]
+ARITHMETIC += ["np.polynomial.polynomial.polyvalfromroots", "np.polynomial.chebyshev.chebinterpolate"]
+FORMS = [f"linalg.{n}" for n in ("schur", "hessenberg", "ldl", "qz", "ordqz", "rsf2csf")]
 ELSEWHERE = {
     **dict.fromkeys((f"integrate.{n}" for n in INTEGRATORS), "tests/solvers/test_scipy_integrate.py"),
     "np.ndenumerate": "tests/record/test_equal_places.py",
@@ -70,7 +79,7 @@ ELSEWHERE = {
         (f"optimize.{n}" for n in OPTIMIZERS),
         "tests/solvers/test_scipy_optimize.py",
     ),
-    **dict.fromkeys(("linalg.schur", "linalg.hessenberg", "linalg.ldl"), "tests/record/test_matrix_functions.py"),
+    **dict.fromkeys(FORMS, "tests/record/test_matrix_functions.py"),
     **{f"special.hankel{kind}": "tests/record/test_further_distributions.py" for kind in ("1", "2", "1e", "2e")},
     **dict.fromkeys(("special.itairy", "special.stdtridf"), "tests/record/test_special_extremes.py"),
     **dict.fromkeys(("interpolate.sproot", ".solve"), "tests/record/test_spline_zeros.py"),
@@ -82,11 +91,12 @@ ELSEWHERE = {
        for kind in ("matrix", "array")},
     **{f"sparse.bsr_{kind}": "tests/record/test_sparse_formats.py" for kind in ("matrix", "array")},
     **dict.fromkeys(
-        (".apply", ".magnitude", *(f".as_{n}" for n in ROTATIONS), *(f".from_{n}" for n in (*ROTATIONS, "euler"))),
+        (*TURNS, *(f".{d}_{n}" for n in ROTATIONS for d in ("as", "from"))),
         "tests/record/test_rotations.py",
     ),
-    "scipy.spatial.transform.Slerp": "tests/record/test_rotations.py",
+    **{f"scipy.spatial.transform.{n}": "tests/record/test_rotations.py" for n in ("Slerp", "RotationSpline")},
     **dict.fromkeys(SERIES, "tests/record/test_polynomial_series.py"),
+    **dict.fromkeys(ARITHMETIC, "tests/record/test_polynomial_arithmetic.py"),
     "stats.kruskal": "tests/record/test_hypothesis_tests.py", "sdgrad.checkpoint_name": "tests/api/test_checkpoint.py",
     **{f"sparse.{name}": "tests/record/test_sparse_values.py" for name in (
         "diags", "diags_array", "spdiags", "hstack", "vstack", "bmat", "block_array", "block_diag", "kron", "kronsum",
@@ -97,7 +107,7 @@ ELSEWHERE = {
 }  # fmt: skip
 """Registered functions that are no functions of arrays, and where they are tested."""
 
-WITHOUT_DERIVATIVES = {"linalg.schur", "linalg.hessenberg", "linalg.ldl"}
+WITHOUT_DERIVATIVES = {*FORMS}
 """Those of them whose values move with the arguments, and have no derivative here."""
 
 

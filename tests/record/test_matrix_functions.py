@@ -178,7 +178,7 @@ def test_schur_forms_have_values():
         t, z = sdgrad.compile_forward(lambda a: scipy.linalg.schur(a, "complex"))(matrix)
         assert_close(z @ t @ z.conj().T, matrix, 1e-12, "product")
         assert_close(np.abs(t), np.abs(scipy.linalg.schur(matrix, "complex")[0]), 1e-12, "triangle")
-    with pytest.raises(sdgrad.errors.DifferentiationError, match="'schur': has no backward"):
+    with pytest.raises(sdgrad.errors.DifferentiationError, match="scipy.linalg.schur has no derivative here"):
         sdgrad.grad(lambda a: np.sum(scipy.linalg.schur(a)[0] ** 3))(A)
 
 
@@ -190,7 +190,7 @@ def test_hessenberg_forms_have_values():
     for found, wanted in zip(sdgrad.compile_forward(forms)(*given), forms(*given), strict=True):
         assert found.dtype == wanted.dtype
         assert_close(found, wanted, 1e-12 if found.dtype.itemsize > 4 else 1e-4, "hessenberg")
-    with pytest.raises(sdgrad.errors.DifferentiationError, match="'hessenberg': has no backward"):
+    with pytest.raises(sdgrad.errors.DifferentiationError, match="scipy.linalg.hessenberg has no derivative here"):
         sdgrad.grad(lambda a: np.sum(scipy.linalg.hessenberg(a) ** 3))(A)
 
 
@@ -210,8 +210,29 @@ def test_factors_of_symmetric_matrices_have_values():
     for found, other in zip(sdgrad.compile_forward(factors)(*given), wanted, strict=True):
         assert found.dtype == other.dtype
         assert_close(found, other, 1e-12 if found.dtype.itemsize > 4 else 1e-4, "ldl")
-    with pytest.raises(sdgrad.errors.DifferentiationError, match="'ldl': has no backward"):
+    with pytest.raises(sdgrad.errors.DifferentiationError, match="scipy.linalg.ldl has no derivative here"):
         sdgrad.grad(lambda a: np.sum(scipy.linalg.ldl(a)[1] ** 3))(A)
+
+
+def test_generalized_schur_forms_have_values():
+    def forms(a, b, t, z):
+        real, ordered = scipy.linalg.qz(a, b), scipy.linalg.ordqz(a, b, sort="rhp")
+        return (*real, *ordered, *scipy.linalg.qz(a, b, "complex"), *scipy.linalg.rsf2csf(t, z))
+
+    for dtype, rtol in ((float, 1e-9), (np.float32, 1e-3), (complex, 1e-9)):
+        given = A.astype(dtype), (A.T + 2.0 * np.eye(len(A))).astype(dtype), *scipy.linalg.schur(A)
+        for found, wanted in zip(sdgrad.compile_forward(forms)(*given), forms(*given), strict=True):
+            assert found.dtype == wanted.dtype
+            assert_close(found, wanted, rtol, "qz")
+    told = "scipy.linalg.qz has no derivative here, as its factors are one choice of many: use np.linalg.eigvals"
+    with pytest.raises(sdgrad.errors.DifferentiationError, match=told):
+        sdgrad.grad(lambda a: np.sum(scipy.linalg.qz(a, A)[0] ** 3))(A)
+    with pytest.raises(sdgrad.errors.DifferentiationError, match="scipy.linalg.ordqz has no derivative here"):
+        sdgrad.jvp(lambda a: scipy.linalg.ordqz(A, a)[2], (A,), (A,))
+    with pytest.raises(ValueError, match="square matrices of one size"):
+        sdgrad.compile_forward(lambda a: scipy.linalg.qz(a, a[:2, :2])[0])(A)
+    with pytest.raises(ValueError, match="sort"):
+        sdgrad.compile_forward(lambda a: scipy.linalg.ordqz(a, a, sort="up")[0])(A)
 
 
 def test_single_precision_is_kept():

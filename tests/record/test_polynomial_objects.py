@@ -106,8 +106,6 @@ def test_types():
 
 REFUSED = {
     "whether two series are equal": lambda c: float(Polynomial(c) == Polynomial(c)),
-    "roots of a Legendre": lambda c: Legendre(c).roots()[0],
-    "quotients of Chebyshev": lambda c: (Chebyshev(c) // Chebyshev(c[:2])).coef[0],
     "a Legendre of a polynomial": lambda c: Legendre(c)(Polynomial(c))(1.0),
     "domain or window that only a run knows": lambda c: Polynomial(c, c[:2]).convert().coef[0],
     "writing a factor": lambda c: np.poly1d(c).__setitem__(0, 1.0),

@@ -68,8 +68,36 @@ def test_no_zero_and_a_double_one():
     assert not np.any(np.abs(gradient) < 1e200)
 
 
+def of_columns(y, level):
+    """One set of zeros for each column, of which there are different numbers."""
+    found = interpolate.CubicSpline(X, np.stack([y, np.cos(y), -y], 1)).solve(level)
+    total = sum(np.sum(np.sin(r)) for r in found) + len(found) * np.sum(found[1] ** 2) + np.sum(found[-1] * found.size)
+    grid = interpolate.CubicSpline(X, np.stack([y, y**2 - 0.3], 1)[:, None, :]).roots(extrapolate=False)
+    knots = interpolate.make_interp_spline(X, y)
+    pair = interpolate.sproot((knots.t, [knots.c, knots.c - level], 3))
+    return (
+        total
+        + np.sum(grid[0, 1] ** 2) * grid.ndim
+        + np.sum(grid[0][0])
+        + np.sum(grid.ravel()[1])
+        + sum(map(np.sum, pair))
+    )
+
+
+def test_several_columns():
+    given = (Y, 0.1)
+    np.testing.assert_allclose(sdgrad.compile_forward(of_columns)(*given), of_columns(*given), rtol=1e-12)
+    check_grads(of_columns, given, modes=("fwd", "rev"))
+
+
 def test_refusals():
-    with pytest.raises(ParseError, match="solve each by itself"):
-        sdgrad.grad(lambda y: interpolate.CubicSpline(X, np.stack([y, y], 1)).roots()[0])(Y)
+    with pytest.raises(ParseError, match="returns a Several"):
+        sdgrad.compile_forward(lambda y: interpolate.CubicSpline(X, np.stack([y, y], 1)).roots())(Y)
+    with pytest.raises(ParseError, match="'mean' of the zeros of several polynomials is not recorded"):
+        sdgrad.grad(lambda y: interpolate.CubicSpline(X, np.stack([y, y], 1)).roots().mean())(Y)
+    with pytest.raises(ValueError, match="must be a number"):
+        sdgrad.grad(lambda y: np.sum(interpolate.CubicSpline(X, y).solve(y)))(Y)
+    with pytest.raises(ValueError, match="several columns is not allowed"):
+        sdgrad.grad(lambda y: np.sum(interpolate.sproot(interpolate.make_interp_spline(X, np.stack([y, y], 1)))))(Y)
     with pytest.raises(NotImplementedError, match="non-cubic"):
         sdgrad.grad(lambda y: np.sum(interpolate.UnivariateSpline(X, y, k=2, s=0).roots()))(Y)

@@ -47,6 +47,7 @@ VALUES = {
     "exp": mp.exp, "exp2": lambda x: mp.mpf(2) ** x, "expm1": mp.expm1, "log": mp.log, "log2": lambda x: mp.log(x, 2),
     "log10": mp.log10, "log1p": mp.log1p, "pow": mp.power, "np_float_pow": mp.power, "div": lambda a, b: a / b,
     "sdgrad_strong": lambda a, b: a, "sdgrad_finite": lambda a: mp.mpf(1),
+    "sdgrad_smooth_if": lambda a, b: a,
     "sqrt": mp.sqrt, "cbrt": mp.cbrt, "reciprocal": lambda x: 1 / x, "square": lambda x: x * x, "hypot": mp.hypot,
     "sdgrad_sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
     "sdgrad_sigmoid_slope": lambda x: mp.exp(-x) / (1 + mp.exp(-x)) ** 2,

@@ -129,6 +129,12 @@ def _order(interchanges: Array) -> Array:
     return recorder.array(found)[:, 0]
 
 
+NO_LDL = (
+    "scipy.linalg.ldl has no derivative here: use np.linalg.cholesky of a positive definite matrix, or "
+    "scipy.linalg.lu, np.linalg.solve and slogdet"
+)
+
+
 @rule(scipy.linalg.ldl)
 def ldl(
     A: Any,  # noqa: N803 (SciPy's name)
@@ -143,5 +149,6 @@ def ldl(
         raise ValueError('The input array "a" should be square.')
     n, dtype = matrix.tensor.shape[-1], matrix.dtype
     parts = {"l": ((n, n), dtype), "d": ((n, n), dtype), "i": ((n,), np.int64)}
-    outer, blocks, order = of_each("ldl", {"a": matrix}, parts, None, numbers=(int(bool(lower)), int(bool(hermitian))))
+    numbers = int(bool(lower)), int(bool(hermitian))
+    outer, blocks, order = of_each("ldl", {"a": matrix}, parts, None, numbers=numbers, told=NO_LDL)
     return outer, blocks, order

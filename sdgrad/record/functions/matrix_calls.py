@@ -87,18 +87,20 @@ def of_each(
     some: Some | None = None,
     make: Callable | None = None,
     numbers: Sequence[int] = (),
+    told: str = "",
 ) -> list[Array]:
     """Return the results of a function of matrices, of each of stacks of them; the stacks are broadcast.
 
     :param make: records what computes the results, in place of a call of LAPACK.
+    :param told: why it has no derivative.
     """
     recorder: Any = next(iter(operands.values())).recorder
     if kind in OVER_DIFFERENCES:  # a program is another one where the setting is
         recorder.reads.add(config, "eigenvalue_broadening", "attribute", config.eigenvalue_broadening)
 
-    def compute(given: Mapping[str, Tensor], made: Mapping[str, Tensor]) -> None:
-        node = LapackCall(kind, numbers)
-        recorder.call_into(node, *({f"_{n}": x for n, x in part.items()} for part in (given, made)))
+    def compute(*parts: Mapping[str, Tensor]) -> None:
+        own = ({f"_{n}": x for n, x in part.items()} for part in parts)
+        recorder.call_into(LapackCall(kind, numbers), *own, told)
 
     def one(given: Mapping[str, Tensor]) -> list[Tensor]:
         if vjp is None:
@@ -107,6 +109,11 @@ def of_each(
 
     if all(x.ndim == 2 for x in operands.values()):
         return [recorder.array(x) for x in one({n: tensor_of(x) for n, x in operands.items()})]
+    return _of_stacks(operands, parts, one, recorder)
+
+
+def _of_stacks(operands: Mapping[str, Array], parts: Parts, one: Callable, recorder: Any) -> list[Array]:
+    """Record a loop over stacks of matrices."""
     batch = broadcast_shape(*(x.tensor.shape[:-2] for x in operands.values()))
     count = math.prod(batch)
     wide = {

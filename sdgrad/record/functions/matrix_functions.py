@@ -105,6 +105,16 @@ def expm_frechet(A: Any, E: Any, method: Any = None, compute_expm: bool = True, 
 
 
 # -- forms of matrices that are values alone
+NO_SCHUR = (
+    "scipy.linalg.schur has no derivative here, as its vectors are one choice of many: use np.linalg.eigvals for "
+    "eigenvalues, np.linalg.eigh for symmetric matrices, or expm, logm and sqrtm"
+)
+NO_FORM = (
+    "scipy.linalg.hessenberg has no derivative here, as its form is one choice of many: use np.linalg.eigvals for "
+    "eigenvalues, or np.linalg.qr"
+)
+
+
 @rule(scipy.linalg.schur)
 def schur(
     a: Any, output: str = "real", lwork: Any = None, overwrite_a: bool = False, sort: Any = None,
@@ -118,7 +128,7 @@ def schur(
     if output in ("complex", "c") and matrix.dtype.kind != "c":
         matrix = square(matrix.astype(np.result_type(matrix.dtype, np.complex64)))
     shape = matrix.tensor.shape[-2:]
-    form, vectors = of_each("schur", {"a": matrix}, dict.fromkeys("tz", (shape, matrix.dtype)), None)
+    form, vectors = of_each("schur", {"a": matrix}, dict.fromkeys("tz", (shape, matrix.dtype)), None, told=NO_SCHUR)
     return form, vectors
 
 
@@ -132,7 +142,7 @@ def hessenberg(a: Any, calc_q: bool = False, overwrite_a: bool = False, check_fi
         found, unit = (given, known(np.eye(n))) if n else (matrix, matrix)
         return (found.copy(), np.broadcast_to(unit, given.shape).copy()) if calc_q else found.copy()
     shape = matrix.tensor.shape[-2:]
-    form, vectors = of_each("hessenberg", {"a": matrix}, dict.fromkeys("hq", (shape, matrix.dtype)), None)
+    form, vectors = of_each("hessenberg", {"a": matrix}, dict.fromkeys("hq", (shape, matrix.dtype)), None, told=NO_FORM)
     return (form, vectors) if calc_q else form
 
 

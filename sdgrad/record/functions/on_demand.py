@@ -13,7 +13,7 @@ RULES_OF = {
     ),
     "scipy.ndimage": ("image_filters", "image_places", "rank_filters"),
     "scipy.signal": ("convolutions", "filters", "resampling", "signals", "spectra"),
-    "scipy.spatial.transform": ("rotations",),
+    "scipy.spatial.transform": ("rotations", "rotation_angles", "rotation_means"),
     "scipy.stats": (
         *(
             "distributions",

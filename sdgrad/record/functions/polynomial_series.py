@@ -1,17 +1,18 @@
-"""Series of ``numpy.polynomial``: Vandermonde matrices of all families; sums, products and integrals of powers."""
+"""Series of ``numpy.polynomial``: Vandermonde matrices, derivatives and integrals of all families."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
-import numpy.polynomial.polynomial as powers
 
 from sdgrad.errors import ParseError
-from sdgrad.record.functions.arguments import several, static, static_axis
+from sdgrad.record.functions.arguments import require, several, static, static_axis
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.polynomials import FAMILIES
-from sdgrad.record.functions.table import array, content, known, rule
+from sdgrad.record.functions.series_maps import FAMILIES_OF, POWERS, Family, areas, slopes, times
+from sdgrad.record.functions.table import FUNCTIONS, array, content, known, rule
 from sdgrad.record.values import RULES, is_recorded
 
 
@@ -42,45 +43,35 @@ for _value in FAMILIES:
     rule(getattr(_module, _name))(lambda x, deg, own=_value: vander_of(own, x, deg))
 
 
-# -- arithmetic with the factors of powers
-def _whole(found: Any, name: str) -> Any:
+# -- coefficients of one series
+def whole(found: Any, name: str) -> Any:
     """Return factors of which NumPy would leave out zeros at the end: only a run knows whether there are some."""
-    if is_recorded(found) and np.shape(found)[0] > 1:
-        told = f"numpy.polynomial.polynomial.{name}: the last factor is zero, which NumPy would leave out"
+    own = content(array(found))
+    if own is not None:
+        return known(without_zeros(own))
+    if np.shape(found)[0] > 1:
+        told = f"{name}: the last factor is zero, which NumPy would leave out"
         RULES.require(array(found).recorder, array(found)[-1] != 0, ValueError(told))
     return found
 
 
-def _series(name: str, c1: Any, c2: Any) -> list[Any]:
-    given = [inexact(c) for c in (c1, c2)]
-    if any(g.ndim != 1 or not g.size for g in given):
-        raise ValueError("Coefficient array is not 1-d, or empty")
-    return [_whole(g, name) for g in given]
+def without_zeros(found: Any) -> Any:
+    left = np.trim_zeros(np.asarray(found), "b")
+    return left if left.size else np.asarray(found)[:1]
 
 
-def _summed(c1: Any, c2: Any, sign: int, name: str) -> Any:
-    first, second = _series(name, c1, c2)
-    size = max(np.shape(first)[0], np.shape(second)[0])
-    first, second = (np.pad(c, (0, size - np.shape(c)[0])) for c in (first, second))
-    return _whole(first + second if sign > 0 else first - second, name)
+def one_series(c: Any, name: str) -> Any:
+    """Return the factors of one series in floating-point numbers."""
+    given = inexact(c)
+    if given.ndim != 1:
+        raise ValueError("Coefficient array is not 1-d")
+    if not given.size:
+        raise ValueError("Coefficient array is empty")
+    return array(whole(given, name))
 
 
-@rule(powers.polyadd)
-def polyadd(c1: Any, c2: Any) -> Any:
-    return _summed(c1, c2, 1, "polyadd")
-
-
-@rule(powers.polysub)
-def polysub(c1: Any, c2: Any) -> Any:
-    return _summed(c1, c2, -1, "polysub")
-
-
-@rule(powers.polymul)
-def polymul(c1: Any, c2: Any) -> Any:
-    return np.convolve(*_series("polymul", c1, c2))
-
-
-def _scale(scl: Any, name: str) -> Any:
+# -- derivatives and integrals
+def _scale(scl: Any) -> Any:
     if np.ndim(scl):
         raise ValueError("scl must be a scalar.")
     return scl
@@ -97,38 +88,61 @@ def _first_axis(numbers: Any, like: Any) -> Any:
     return column if column.dtype.kind == "c" else astype(array(column), np.finfo(like.dtype).dtype, copy=False)
 
 
-@rule(powers.polyder)
-def polyder(c: Any, m: Any = 1, scl: Any = 1, axis: Any = 0) -> Any:
-    found, times = inexact(c), static(m)
-    if times < 0:
+def _slope(family: Family, c: Any) -> Any:
+    n = np.shape(c)[0]
+    return c[1:] * _first_axis(np.arange(1, n), c) if family is POWERS else times(slopes(family, n), c)
+
+
+def _area(family: Family, c: Any, start: Any) -> Any:
+    """Return the integral that is zero at a place."""
+    n = np.shape(c)[0]
+    if family is not POWERS:
+        found = times(areas(family, n), c)
+        at = FUNCTIONS[family.of("val")](start, found)
+        return np.concatenate([(found[0] - at)[None], found[1:]])
+    higher = c / _first_axis(np.arange(1, n + 1), c)
+    at = np.sum(higher * _first_axis(start ** known(np.arange(1, n + 1)), c), axis=0)
+    return np.concatenate([-at[None], higher])
+
+
+def derivative_of(family: Family, c: Any, m: Any = 1, scl: Any = 1, axis: Any = 0) -> Any:
+    found, order = inexact(c), static(m)
+    if order < 0:
         raise ValueError("The order of derivation must be non-negative")
     d, dtype = static_axis(axis, found.ndim), found.dtype
-    found, factor = np.moveaxis(found, d, 0), _scale(scl, "polyder")
-    if times >= found.shape[0]:
+    found, factor = np.moveaxis(found, d, 0), _scale(scl)
+    if order >= found.shape[0]:
         return np.moveaxis(found[:1] * 0, 0, d)
-    for _ in range(times):
-        n = np.shape(found)[0]
-        found = found[1:] * factor * _first_axis(np.arange(1, n), found)
+    for _ in range(order):
+        found = _slope(family, found * factor)
     return as_before(np.moveaxis(found, 0, d), dtype)
 
 
-@rule(powers.polyint)
-def polyint(c: Any, m: Any = 1, k: Any = (), lbnd: Any = 0, scl: Any = 1, axis: Any = 0) -> Any:
+def integral_of(
+    family: Family, c: Any, m: Any = 1, k: Any = (), lbnd: Any = 0, scl: Any = 1, axis: Any = 0
+) -> Any:  # fmt: skip
     """Integrate such that the value at ``lbnd`` is the constant of each time."""
-    found, times = inexact(c), static(m)
-    constants = several(k)
-    if times < 0:
+    name = family.full("int")
+    if is_recorded(m):
+        raise ParseError(f"{name}: m= must be known")
+    if np.ndim(lbnd):
+        raise ValueError("lbnd must be a scalar.")
+    found, order, constants = inexact(c), static(m), several(k)
+    if order < 0:
         raise ValueError("The order of integration must be non-negative")
-    if len(constants) > times:
+    if len(constants) > order:
         raise ValueError("Too many integration constants")
-    if np.ndim(lbnd) or is_recorded(m):
-        raise ParseError("numpy.polynomial.polynomial.polyint: lbnd= must be a number, and m= must be known")
     d, dtype = static_axis(axis, found.ndim), found.dtype
-    found, factor = np.moveaxis(found, d, 0), _scale(scl, "polyint")
-    for j in range(times):
-        n = np.shape(found)[0]
-        higher = found * factor / _first_axis(np.arange(1, n + 1), found)
-        at = np.sum(higher * _first_axis(lbnd ** known(np.arange(1, n + 1)), found), axis=0)
-        first = (constants[j] if j < len(constants) else 0) - at
-        found = np.concatenate([first[None], higher])
-    return as_before(np.moveaxis(found, 0, d), dtype)
+    found, factor = np.moveaxis(found, d, 0), _scale(scl)
+    if np.shape(found)[0] == 1 and order:
+        require(np.any(found != 0), f"{name}: the series is zero, of which NumPy returns one factor")
+    for j in range(order):
+        whole_area = as_before(_area(family, found * factor, lbnd), dtype)
+        first = whole_area[0] + constants[j] if j < len(constants) else whole_area[0]
+        found = as_before(np.concatenate([array(first)[None], whole_area[1:]]), dtype)
+    return np.moveaxis(found, 0, d)
+
+
+for _family in FAMILIES_OF.values():
+    rule(_family.of("der"))(functools.partial(derivative_of, _family))
+    rule(_family.of("int"))(functools.partial(integral_of, _family))

@@ -17,7 +17,7 @@ from sdgrad.record.values import RULES
 
 
 # -- fits
-def least_squares(left: Any, places: Any, values: Any, rcond: Any, w: Any) -> Any:
+def least_squares(left: Any, places: Any, values: Any, rcond: Any, w: Any, name: str = "numpy.polyfit") -> Any:
     """Return the factors of the columns of a matrix whose sum is closest to samples at some places."""
     if places.ndim != 1:
         raise TypeError("expected 1D vector for x")
@@ -28,7 +28,7 @@ def least_squares(left: Any, places: Any, values: Any, rcond: Any, w: Any) -> An
     if places.shape[0] != values.shape[0]:
         raise TypeError("expected x and y to have same length")
     if rcond is not None:
-        raise ParseError("numpy.polyfit: rcond= is not recorded; use np.linalg.lstsq")
+        raise ParseError(f"{name}: rcond= is not recorded; use np.linalg.lstsq")
     if w is not None:
         weights = _inexact(w)
         if weights.ndim != 1 or weights.shape != places.shape:
@@ -38,13 +38,6 @@ def least_squares(left: Any, places: Any, values: Any, rcond: Any, w: Any) -> An
     scale = np.sqrt(np.sum(left * left, axis=0))
     found = np.linalg.lstsq(left / scale, values)[0]
     return found / (scale[:, None] if values.ndim == 2 else scale)
-
-
-def _fitted(x: Any, y: Any, powers: np.ndarray, rcond: Any, w: Any, dtype: Any = np.float64) -> Any:
-    """Return the factors of powers whose sum is closest to samples."""
-    places, values = _inexact(x), _inexact(y)
-    left = places[:, None] ** known(powers) if places.ndim == 1 else places
-    return least_squares(astype(left, np.result_type(places.dtype, dtype), copy=False), places, values, rcond, w)
 
 
 def _inexact(value: Any) -> Any:
@@ -59,14 +52,9 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
     degree = static(deg)
     if degree < 0:
         raise ValueError("expected deg >= 0")
-    return _fitted(x, y, np.arange(degree, -1, -1), rcond, w)
-
-
-@rule(np.polynomial.polynomial.polyfit)
-def ascending_polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None) -> Any:
-    if full or np.ndim(deg):
-        raise ParseError("numpy.polynomial.polynomial.polyfit: full= and lists of degrees are not recorded")
-    return _fitted(x, y, np.arange(static(deg) + 1), rcond, w, np.float32)
+    places, values = _inexact(x), _inexact(y)
+    left = places[:, None] ** known(np.arange(degree, -1, -1)) if places.ndim == 1 else places
+    return least_squares(astype(left, np.result_type(places.dtype, float), copy=False), places, values, rcond, w)
 
 
 # -- roots
@@ -90,16 +78,6 @@ def _times_line(factors: Any, zero: Any) -> Any:
     """Return the factors of a polynomial times ``x - zero``."""
     end = known(np.zeros(1, factors.dtype))
     return concatenate([factors, end]) - zero * concatenate([end, factors])
-
-
-@rule(np.polynomial.polynomial.polyfromroots)
-def polyfromroots(roots: Any) -> Any:
-    zeros = array(roots)
-    zeros = array(astype(zeros, np.result_type(zeros.dtype, np.float64), copy=False))
-    found = known(np.ones(1, zeros.dtype))
-    for k in range(len(zeros)):
-        found = _times_line(found, zeros[k])
-    return found[::-1]
 
 
 @rule(np.roots)

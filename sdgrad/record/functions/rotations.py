@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation, Slerp
+from scipy.spatial.transform import Rotation
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import require, static
 from sdgrad.record.functions.evaluated import Evaluated, frozen, made
 from sdgrad.record.functions.polar import unitary
-from sdgrad.record.functions.table import array, content, rule
+from sdgrad.record.functions.table import array, rule
 
 SMALL = 1e-6  # squares of angles below have a Taylor series; the powers that it leaves out are below rounding
 INSTEAD = "write the matrix, as in r.as_matrix(), or the quaternion, r.as_quat(), and compute with it"
@@ -48,7 +48,7 @@ class Turn(Evaluated):
     def __mul__(self, other: Any) -> Any:
         if not isinstance(other, (Turn, Rotation)):
             return NotImplemented
-        return made(Turn(_normalized(_product(self.quat, turn_of(other).quat))))
+        return made(Turn(normalized(_product(self.quat, turn_of(other).quat))))
 
     def __rmul__(self, other: Any) -> Any:
         return turn_of(other) * self if isinstance(other, Rotation) else NotImplemented
@@ -62,7 +62,7 @@ def turn_of(value: Any) -> Turn:
     return value if isinstance(value, Turn) else made(Turn(frozen(value.as_quat())))
 
 
-def _floats(value: Any, extents: tuple[int, ...], name: str) -> Any:
+def floats(value: Any, extents: tuple[int, ...], name: str) -> Any:
     found: Any = array(value)
     if found.dtype.kind != "f":
         if found.dtype.kind == "c":
@@ -74,7 +74,7 @@ def _floats(value: Any, extents: tuple[int, ...], name: str) -> Any:
 
 
 # -- quaternions
-def _normalized(q: Any) -> Any:
+def normalized(q: Any) -> Any:
     square = np.sum(q * q, axis=-1, keepdims=True)
     require(np.all(square > 0), "Found zero norm quaternions in `quat`.")
     return q / np.sqrt(square)
@@ -94,13 +94,13 @@ def _by_series(square: Any, series: Callable, formula: Callable) -> Any:
 # -- made of numbers
 @rule(Rotation.from_quat)
 def from_quat(quat: Any, *, scalar_first: bool = False) -> Any:
-    q = _floats(quat, (4,), "from_quat")
-    return made(Turn(_normalized(np.roll(q, -1, axis=-1) if static(scalar_first) else q)))
+    q = floats(quat, (4,), "from_quat")
+    return made(Turn(normalized(np.roll(q, -1, axis=-1) if static(scalar_first) else q)))
 
 
 @rule(Rotation.from_rotvec)
 def from_rotvec(rotvec: Any, degrees: bool = False) -> Any:
-    v = _floats(rotvec, (3,), "from_rotvec")
+    v = floats(rotvec, (3,), "from_rotvec")
     v = np.deg2rad(v) if static(degrees) else v
     square = np.sum(v * v, axis=-1, keepdims=True)
     scale = _by_series(square, lambda s: 0.5 - s / 48 * (1 - s / 80), lambda n: np.sin(0.5 * n) / n)
@@ -133,7 +133,7 @@ def from_euler(seq: str, angles: Any, degrees: bool = False) -> Any:
 @rule(Rotation.from_matrix)
 def from_matrix(matrix: Any, *, assume_valid: bool = False) -> Any:
     """Take the nearest orthogonal matrix, and the quaternion by its largest component (Markley 2008)."""
-    m = _floats(matrix, (3, 3), "from_matrix")
+    m = floats(matrix, (3, 3), "from_matrix")
     if not static(assume_valid):
         require(np.all(np.linalg.det(m) > 0), "Non-positive determinant (left-handed or null coordinate frame)")
         m = unitary(array(m))
@@ -151,7 +151,7 @@ def from_matrix(matrix: Any, *, assume_valid: bool = False) -> Any:
     found = candidates[3]
     for k in range(3):
         found = np.where(largest == k, candidates[k], found)
-    return made(Turn(_normalized(found)))
+    return made(Turn(normalized(found)))
 
 
 @rule(Rotation.identity)
@@ -159,14 +159,18 @@ def identity(num: Any = None, *, shape: Any = None) -> Any:
     return turn_of(Rotation.identity(static(num)) if shape is None else Rotation.identity(shape=static(shape)))
 
 
-@rule(Slerp, aliases=True)
-def slerp(times: Any, rotations: Any) -> Any:
-    if not isinstance(rotations, Turn):
-        return Slerp(content(times), rotations)
-    raise ParseError(
-        "scipy.spatial.transform.Slerp is not recorded: write first * Rotation.from_rotvec(share * (first.inv() * "
-        "second).as_rotvec())"
-    )
+@rule(Rotation.from_mrp)
+def from_mrp(mrp: Any) -> Any:
+    v = floats(mrp, (3,), "from_mrp")
+    square = np.sum(v * v, axis=-1, keepdims=True)
+    return made(Turn(np.concatenate([2 * v, 1 - square], axis=-1) / (1 + square)))
+
+
+@rule(Rotation.concatenate)
+def concatenate(rotations: Any) -> Any:
+    own = [rotations] if isinstance(rotations, (Turn, Rotation)) else list(rotations)
+    parts = [turn_of(r).quat for r in own]
+    return made(Turn(np.concatenate([q if q.ndim > 1 else q[None] for q in parts])))
 
 
 # -- numbers of them
@@ -205,6 +209,12 @@ def as_rotvec(r: Turn, degrees: bool = False) -> Any:
     return np.rad2deg(found) if static(degrees) else found
 
 
+def as_mrp(r: Turn) -> Any:
+    v, w = r.quat[..., :3], r.quat[..., 3:]
+    sign = np.where(w < 0, -1.0, 1.0)
+    return sign * v / (1.0 + sign * w)
+
+
 def magnitude(r: Turn) -> Any:
     v, w = r.quat[..., :3], r.quat[..., 3]
     return 2 * np.arctan2(np.linalg.norm(v, axis=-1), np.abs(w))
@@ -215,22 +225,24 @@ def inv(r: Turn) -> Any:
 
 
 def apply(r: Turn, vectors: Any, inverse: bool = False) -> Any:
-    own, matrix = _floats(vectors, (3,), "apply"), as_matrix(r)
+    own, matrix = floats(vectors, (3,), "apply"), as_matrix(r)
     matrix = np.swapaxes(matrix, -1, -2) if static(inverse) else matrix
     return np.sum(matrix * own[..., None, :], axis=-1)
 
 
 METHODS: dict[str, Callable] = {
     "as_quat": as_quat, "as_matrix": as_matrix, "as_rotvec": as_rotvec, "magnitude": magnitude, "inv": inv,
-    "apply": apply,
+    "apply": apply, "as_mrp": as_mrp,
 }  # fmt: skip
 Turn.table = METHODS
-Turn.instead = dict.fromkeys(("as_euler", "as_mrp", "as_davenport", "mean", "reduce", "approx_equal"), INSTEAD)
+Turn.instead = dict.fromkeys(("as_davenport", "reduce", "approx_equal"), INSTEAD)
 
 
-def _of_scipy(method: Callable) -> Callable:
-    return lambda r, *args, **kwargs: method(turn_of(r), *args, **kwargs)
+def register(name: str, method: Callable) -> None:
+    """Have a method of rotations, of SciPy's too."""
+    METHODS[name] = method
+    rule(getattr(Rotation, name))(lambda r, *args, **kwargs: method(turn_of(r), *args, **kwargs))
 
 
-for _name, _method in METHODS.items():
-    rule(getattr(Rotation, _name))(_of_scipy(_method))
+for _name, _method in [*METHODS.items()]:
+    register(_name, _method)

@@ -16,8 +16,10 @@ from sdgrad.errors import ParseError
 from sdgrad.record.compound import Compound
 from sdgrad.record.functions.arguments import require, static
 from sdgrad.record.functions.evaluated import Evaluated
-from sdgrad.record.functions.polynomial_series import as_before, inexact, vander_of
-from sdgrad.record.functions.polynomials import divided, least_squares
+from sdgrad.record.functions.polynomial_arithmetic import divided, of_roots, roots_of
+from sdgrad.record.functions.polynomial_series import as_before, inexact, vander_of, without_zeros
+from sdgrad.record.functions.polynomials import least_squares
+from sdgrad.record.functions.series_maps import FAMILIES_OF, areas, columns_of, product, slopes, times
 from sdgrad.record.functions.table import FUNCTIONS, OBJECTS, array, content, fixed, known, operand, rule
 from sdgrad.record.values import Number, is_recorded
 
@@ -59,7 +61,7 @@ class Series(Evaluated, Compound):
 
     def plain(self, parts: Iterable[Any]) -> Any:
         factors, domain, window = parts
-        return self.kind(_without_zeros(factors) if self.shortened else factors, domain, window, self.symbol)
+        return self.kind(without_zeros(factors) if self.shortened else factors, domain, window, self.symbol)
 
     def rule_of(self, function: Callable) -> Callable:
         name = getattr(function, "__name__", repr(function))
@@ -77,7 +79,7 @@ class Series(Evaluated, Compound):
         if not self.shortened or self.factors.shape[0] < 2:
             return self.factors
         if found is not None:
-            return known(_without_zeros(found))
+            return known(without_zeros(found))
         require(self.factors[-1] != 0, LAST)
         return self.factors
 
@@ -120,7 +122,7 @@ class Series(Evaluated, Compound):
         return self.of(_summed(self.factors, self.partner(other), -1))
 
     def __mul__(self, other: Any) -> Series:
-        return self.of(_product(self.kind, self.factors, self.partner(other)))
+        return self.of(product(FAMILIES_OF[self.kind], self.factors, self.partner(other)))
 
     def __radd__(self, other: Any) -> Series:
         return self.of(_summed(inexact(other), self.factors, 1))
@@ -129,7 +131,7 @@ class Series(Evaluated, Compound):
         return self.of(_summed(inexact(other), self.factors, -1))
 
     def __rmul__(self, other: Any) -> Series:
-        return self.of(_product(self.kind, inexact(other), self.factors))
+        return self.of(product(FAMILIES_OF[self.kind], inexact(other), self.factors))
 
     def __pow__(self, power: Any) -> Series:
         n = static(power)
@@ -139,7 +141,7 @@ class Series(Evaluated, Compound):
             raise ValueError("Power is too large")
         found = known(np.ones(1, self.factors.dtype)) if n == 0 else self.factors
         for _ in range(n - 1):
-            found = _product(self.kind, found, self.factors)
+            found = product(FAMILIES_OF[self.kind], found, self.factors)
         return self.of(found)
 
     def __truediv__(self, other: Any) -> Series:
@@ -150,12 +152,8 @@ class Series(Evaluated, Compound):
     def __divmod__(self, other: Any) -> tuple[Series, Series]:
         over, by = self.coef, (as_series(other).coef if isinstance(other, ABCPolyBase) else inexact(other))
         self.partner(other)
-        if self.kind is not series.Polynomial and np.shape(by)[0] > 1:
-            raise ParseError(f"quotients of {self.kind.__name__} are not recorded: convert them to Polynomial")
-        if np.shape(by)[0] == 1:
-            return self.of(over / by[0]), self.of(over[:1] * 0)
-        quotient, rest = divided(array(over[::-1]), array(by[::-1]))
-        return self.of(quotient[::-1]), self.of(rest[::-1])
+        quotient, rest = divided(FAMILIES_OF[self.kind], over, by)
+        return self.of(quotient), self.of(rest)
 
     def __floordiv__(self, other: Any) -> Series:
         return divmod(self, other)[0]
@@ -165,11 +163,6 @@ class Series(Evaluated, Compound):
 
     def __repr__(self) -> str:
         return f"<recorded {self.kind.__name__} of {self.factors.shape[0]} coefficients>"
-
-
-def _without_zeros(found: Any) -> Any:
-    left = np.trim_zeros(np.asarray(found), "b")
-    return left if left.size else np.asarray(found)[:1]
 
 
 def _same(a: Any, b: Any, told: str) -> None:
@@ -185,42 +178,6 @@ def _summed(a: Any, b: Any, sign: int) -> Any:
     size = max(np.shape(a)[0], np.shape(b)[0])
     first, second = (np.pad(c, (0, size - np.shape(c)[0])) for c in (a, b))
     return first + second if sign > 0 else first - second
-
-
-# -- what is linear in coefficients, by NumPy's for each element of the basis
-def _columns(parts: Iterable[Any]) -> np.ndarray:
-    own = [p.coef for p in parts]
-    found = np.zeros((max(map(len, own)), len(own)))
-    for k, c in enumerate(own):
-        found[: len(c), k] = c
-    return found
-
-
-@functools.cache
-def _products(kind: Any, n: int, m: int) -> np.ndarray:
-    return _columns(kind.basis(i) * kind.basis(j) for i in range(n) for j in range(m))
-
-
-@functools.cache
-def _slopes(kind: Any, n: int) -> np.ndarray:
-    return _columns(kind.basis(i).deriv() for i in range(n))
-
-
-@functools.cache
-def _areas(kind: Any, n: int) -> np.ndarray:
-    return _columns(kind.basis(i).integ() for i in range(n))
-
-
-def _times(matrix: np.ndarray, c: Any) -> Any:
-    single = c.dtype in (np.float32, np.complex64)
-    return known(matrix.astype(np.float32) if single else matrix) @ c
-
-
-def _product(kind: Any, a: Any, b: Any) -> Any:
-    if kind is series.Polynomial:
-        return np.convolve(a, b)
-    outer = array(np.reshape(a[:, None] * b[None, :], -1))
-    return _times(_products(kind, np.shape(a)[0], np.shape(b)[0]), outer)
 
 
 # -- methods
@@ -258,29 +215,29 @@ def _composed(p: Series, arg: Series) -> Series:
 
 
 def derivative(p: Series, m: Any = 1) -> Series:
-    times, factor, found = static(m), mapparms(p)[1], p.factors
-    if times < 0:
+    order, factor, found = static(m), mapparms(p)[1], p.factors
+    if order < 0:
         raise ValueError("The order of derivation must be non-negative")
     if p.kind is series.Polynomial:
-        found, times = FUNCTIONS[powers.polyder](found, times, factor), 0
-    for _ in range(times):
+        found, order = FUNCTIONS[powers.polyder](found, order, factor), 0
+    for _ in range(order):
         n = np.shape(found)[0]
-        found = found * 0 if n == 1 else _times(_slopes(p.kind, n), found * factor)
+        found = found * 0 if n == 1 else times(slopes(FAMILIES_OF[p.kind], n), found * factor)
     return p.of(as_before(found, p.factors.dtype), p.shortened)
 
 
 def integral(p: Series, m: Any = 1, k: Any = (), lbnd: Any = None) -> Series:
     """Integrate such that the value at ``lbnd`` is the constant of each time."""
     start, factor = mapparms(p)
-    times, found, value = static(m), p.factors, FUNCTIONS[VALUES[p.kind]]
+    order, found, value = static(m), p.factors, FUNCTIONS[VALUES[p.kind]]
     constants = list(k) if isinstance(k, (list, tuple)) or np.ndim(k) else [k]
-    if times < 0:
+    if order < 0:
         raise ValueError("The order of integration must be non-negative")
-    if len(constants) > times:
+    if len(constants) > order:
         raise ValueError("Too many integration constants")
     at = 0.0 if lbnd is None else start + factor * lbnd
-    for j in range(times):
-        whole = _times(_areas(p.kind, np.shape(found)[0]), found / factor)
+    for j in range(order):
+        whole = times(areas(FAMILIES_OF[p.kind], np.shape(found)[0]), found / factor)
         first = (constants[j] if j < len(constants) else 0) - value(at, whole)
         found = np.concatenate([(whole[0] + first)[None], whole[1:]])
     return p.of(as_before(found, p.factors.dtype), p.shortened)
@@ -294,7 +251,7 @@ def convert(p: Series, domain: Any = None, kind: Any = None, window: Any = None)
     if any(g is None for g in given):
         raise ParseError("converting series with a domain or window that only a run knows is not recorded")
     n = p.factors.shape[0]
-    moved = _columns(p.kind.basis(k, *given[:2]).convert(given[2], own, given[3]) for k in range(n))
+    moved = columns_of(p.kind.basis(k, *given[:2]).convert(given[2], own, given[3]).coef for k in range(n))
     return Series(own, array(known(moved) @ p.factors), given[2], given[3], p.symbol, True)
 
 
@@ -317,7 +274,9 @@ def trim(p: Series, tol: Any = 0) -> Series:
 
 
 def roots(p: Series) -> Any:
-    raise ParseError(f"roots of a {p.kind.__name__} are not recorded: use np.roots(p.coef[::-1]) of a Polynomial")
+    """Return all roots, as complex numbers in NumPy's order."""
+    start, factor = mapparms(p)
+    return (roots_of(FAMILIES_OF[p.kind], p.coef) - start) / factor
 
 
 Series.table = {
@@ -392,9 +351,9 @@ def fit(
 
 @rule(vars(ABCPolyBase)["fromroots"].__func__)
 def fromroots(cls: Any, roots: Any, domain: Any = (), window: Any = None, symbol: str = "x") -> Series:
-    if cls is not series.Polynomial or domain is None:
-        raise ParseError("numpy.polynomial: fromroots is recorded for Polynomial, with a given domain")
+    if domain is None:
+        raise ParseError("numpy.polynomial: fromroots is recorded with a given domain")
     own = cls.domain if isinstance(domain, (list, tuple)) and not domain else domain
     empty = _new(cls, [0.0], own, window, symbol)
     moved, factor = _mapped(empty, inexact(roots)), mapparms(empty)[1]
-    return empty.of(FUNCTIONS[powers.polyfromroots](moved) / factor ** np.shape(moved)[0], False)
+    return empty.of(of_roots(FAMILIES_OF[cls], moved) / factor ** np.shape(moved)[0], False)

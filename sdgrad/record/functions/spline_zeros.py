@@ -7,15 +7,17 @@ taken as zero, leave it where it is, and have its derivatives up to the third. A
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.interpolate as interpolate
 
-from sdgrad.errors import ParseError
 from sdgrad.record.functions import fitted_splines, piecewise, splines
 from sdgrad.record.functions.arguments import static
 from sdgrad.record.functions.detached import detached
+from sdgrad.record.functions.evaluated import Evaluated, made
 from sdgrad.record.functions.fitted_splines import Univariate
 from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.piecewise import Piecewise, derived
@@ -52,11 +54,55 @@ def _moving(zeros: Any, holds: Any, value: Any, slope: Any) -> Any:
     return found
 
 
+# -- of several
+@dataclass(frozen=True, eq=False)
+class Several(Evaluated):
+    """Hold the zeros of each of several polynomials, where SciPy has an array of arrays."""
+
+    told = "the zeros of several polynomials"
+
+    found: tuple[Any, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.found)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[k] for k in range(len(self)))
+
+    def __getitem__(self, index: Any) -> Any:
+        places = np.arange(len(self.found)).reshape(self.shape)[index]
+        if np.ndim(places) == 0:
+            return self.found[places]
+        return made(Several(tuple(self.found[k] for k in np.ravel(places)), np.shape(places)))
+
+
+Several.table = {"ravel": lambda s: made(Several(s.found, (s.size,))), "tolist": lambda s: [*s] if s.ndim == 1 else [
+    part.tolist() for part in s]}  # fmt: skip
+
+
 # -- piecewise polynomials
 def solve(p: Any, y: Any = 0.0, discontinuity: Any = True, extrapolate: Any = None) -> Any:
     own = Piecewise.of(p)
-    if np.ndim(own.c) != 2:
-        raise ParseError("scipy.interpolate: zeros of several polynomials are not recorded: solve each by itself")
+    if np.ndim(y):
+        raise ValueError("`y` must be a number")
+    trailing = np.shape(own.c)[2:]
+    if not trailing:
+        return _of_one(own, y, discontinuity, extrapolate)
+    columns = np.reshape(own.c, (*np.shape(own.c)[:2], -1))
+    parts = [replace(own, c=array(columns[:, :, k])) for k in range(np.shape(columns)[2])]
+    return made(Several(tuple(_of_one(made(q), y, discontinuity, extrapolate) for q in parts), trailing))
+
+
+def _of_one(own: Piecewise, y: Any, discontinuity: Any, extrapolate: Any) -> Any:
     mode = own.extrapolate if extrapolate is None else extrapolate
     (powers, count), level = np.shape(own.c), np.reshape(array(y), (1,)) * 1.0
     how = {"method": "polynomial", "steps": bool(discontinuity), "extrapolate": bool(mode)}
@@ -92,7 +138,7 @@ def _of_spline(s: Spline, most: int) -> Any:
     if s.k != 3:
         raise NotImplementedError("finding roots unsupported for non-cubic splines")
     if np.ndim(s.c) != 1:
-        raise ParseError("scipy.interpolate.sproot: several coordinates are not recorded")
+        raise ValueError("sproot() of a BSpline with several columns is not allowed.")
     padded = np.concatenate([s.c[: s.count], known(np.zeros(4))])
     how = {"method": "spline", "most": most}
     zeros, _, holds = _found(detached(padded), detached(s.t), known(np.zeros(1)), most, how)
@@ -102,6 +148,8 @@ def _of_spline(s: Spline, most: int) -> Any:
 
 @rule(interpolate.sproot)
 def sproot(tck: Any, mest: Any = 10) -> Any:
+    if isinstance(tck, tuple) and isinstance(tck[1], (list, tuple)):
+        return [sproot((tck[0], c, tck[2]), mest) for c in tck[1]]
     return _of_spline(fitted_splines.of_tck(tck, "sproot"), static(mest))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sdgrad.record.elementwise import common
+from sdgrad.record.elementwise import common, compute
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.table import operand
 from sdgrad.record.tensors import Tensor
@@ -28,6 +28,12 @@ def undefined_where(wrong: Any, found: Any, *inputs: Any) -> Any:
     slope = np.where(wrong, math.nan, 0.0)  # zero elsewhere: the branch that is not chosen has a derivative as well
     anything = astype(slope, dtype.type().real.dtype) * functools.reduce(operator.add, deciding)
     return np.where(wrong, astype(anything, dtype), found)
+
+
+def without_slope_where(wrong: Any, found: Any) -> Any:
+    """Return real values as they are, of which the derivative is no number where a condition holds."""
+    dtype = common([operand(found)])
+    return compute("sdgrad_smooth_if({0}, {1})", [found, np.where(wrong, 0.0, 1.0)], [dtype, np.dtype(float)], dtype)
 
 
 def memory_of(a: Array) -> Array:

@@ -195,6 +195,9 @@ template <typename T, typename G> SDGRAD_FUNCTION T sdgrad_strong(T value, G g) 
 // A value through which no derivative passes.
 template <typename T> SDGRAD_FUNCTION T sdgrad_detached(T x) { return x; }
 
+// A value that has no derivative unless the other one is positive.
+template <typename T, typename C> SDGRAD_FUNCTION T sdgrad_smooth_if(T x, C) { return x; }
+
 // A quotient without its fraction, towards zero.
 template <typename T> SDGRAD_FUNCTION T sdgrad_quotient(T a, T b) {
     if constexpr (std::is_integral_v<T>) return b == T(-1) ? T(T(0) - a) : T(a / b);
