@@ -1,6 +1,8 @@
 """Run loops and maps backwards: the bounds and the step of the reversed iteration.
 
-``loop i = a .. b step s`` becomes ``loop i = last .. a step -s``, where ``last = a + floor((b - a) / s) * s``.
+``loop i = a .. b step s`` becomes ``loop i = last .. a step -s``, where ``last = a + (floor((b - a + s) / s) - 1) * s``.
+C++ divides towards zero: of a loop without a trip, which may end less than a step before it begins, ``floor((b - a) / s)``
+would be 0, and the reversed loop would have a trip.
 """
 
 from __future__ import annotations
@@ -26,18 +28,15 @@ def backwards_loop(scope: Scope) -> Node:
 
 
 def last_value(start: Value, stop: Value, step: Value) -> Value:
-    """Return the loop variable in the last iteration: ``start + floor((stop - start) / step) * step``."""
+    """Return the loop variable in the last iteration; one before the first if there is none."""
     loads = (*start.loads, *stop.loads, *step.loads)
     if loads:
-        text = (
-            f"({ast.unparse(start.expr)}) + int_floor(({ast.unparse(stop.expr)}) - ({ast.unparse(start.expr)}), "
-            f"{ast.unparse(step.expr)}) * ({ast.unparse(step.expr)})"
-        )
-        return Value(loads, code.parse(text))
-    a, b, s = (to_expr(ast.unparse(v.expr)) for v in (start, stop, step))
-    if s in (1, -1):
-        return Value((), to_ast(sympy.sympify(b)))
-    return Value((), to_ast(a + symbolic.int_floor(b - a, s) * s))
+        a, b, s = (f"({ast.unparse(v.expr)})" for v in (start, stop, step))
+        return Value(loads, code.parse(f"{a} + (int_floor({b} - {a} + {s}, {s}) - 1) * {s}"))
+    first, end, by = (to_expr(ast.unparse(v.expr)) for v in (start, stop, step))
+    if by in (1, -1):
+        return Value((), to_ast(sympy.sympify(end)))
+    return Value((), to_ast(first + (symbolic.int_floor(end - first + by, by) - 1) * by))
 
 
 def negated(step: Value) -> Value:

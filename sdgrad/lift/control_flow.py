@@ -286,7 +286,7 @@ def beyond(start: Value, stop: Value, step: Value) -> Value:
     """Return the first value of a loop variable beyond the last iteration."""
     a, b, c = (f"({ast.unparse(v.expr)})" for v in (start, stop, step))
     loads = (*start.loads, *stop.loads, *step.loads)
-    return Value(loads, code.parse(f"{a} + {c} * max(0, int_floor({b} - {a}, {c}) + 1)"))
+    return Value(loads, code.parse(f"{a} + {c} * max(0, int_floor({b} - {a} + {c}, {c}))"))
 
 
 def lift_while(

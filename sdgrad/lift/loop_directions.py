@@ -38,7 +38,7 @@ def trips(way: int, start: str, last: str, step: str, as_python: bool) -> str:
     counts = []
     for to, end in ends.items():
         size, distance = (step, f"{end} - {start}") if to > 0 else (f"-{step}", f"{start} - ({end})")
-        counts.append(f"min(1, max(0, {size})) * max(0, int_floor({distance}, max(1, {size})) + 1)")
+        counts.append(f"min(1, max(0, {size})) * max(0, int_floor({distance} + max(1, {size}), max(1, {size})))")
     return " + ".join(counts)
 
 

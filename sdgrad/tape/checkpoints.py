@@ -88,20 +88,24 @@ def pays_to_run_again(loop: Loop, path: Path, kept: int, program: Program, plan:
 
 def variable(loop: Loop, least: bool = False) -> Param | None:
     """Return the variable of a loop that can have checkpoints; None for other loops."""
-    return countable(loop, least) or uncountable(loop)
+    return countable(loop, least) or uncountable(loop, least)
 
 
-def uncountable(loop: Loop) -> Param | None:
-    """Return the variable of a loop that may end at any trip, with as many trips as there may be; else None."""
+def uncountable(loop: Loop, least: bool = False) -> Param | None:
+    """Return the variable of a loop that may end at any trip, with as many trips as there may be; else None.
+
+    :param least: return that of loops that begin or end at what is known only when they begin, too.
+    """
     start, stop, step = (value_expr(v) for v in (loop.start, loop.stop, loop.step))
-    if start is None or not start.is_number or step is None or not is_step(step):
+    if start is None or not (least or start.is_number) or step is None or not is_step(step):
         return None
-    if loop.also is None and (stop is None or stop.is_number):
+    span = None if stop is None else sympy.expand(stop - start)
+    if loop.also is None and (not least if span is None else span.is_number):
         return None
     most = config.machine.open_loop_trips
-    if stop is not None and stop.is_number:
-        most = min(most, int((stop - start) // step) + 1)
-    return Param(loop.symbol, start, start + step * (most - 1), step) if most >= 2 else None
+    if span is not None and span.is_number:
+        most = min(most, int(span // step) + 1)
+    return Param(loop.symbol, start, sympy.expand(start + step * (most - 1)), step) if most >= 2 else None
 
 
 def is_step(step: sympy.Expr) -> bool:
@@ -258,9 +262,9 @@ def is_known(plan: TapePlan, path: Path) -> bool:
 def pays(after: TapePlan, before: TapePlan, path: Path, program: Program, least: bool) -> bool:
     """True if checkpoints of one more loop save at least half of that loop's tape; for the ``least``, anything.
 
-    What they save in a loop that does not know its trips is not known either.
+    What they save in a loop that does not know its trips, or has such a loop in it, is not known either.
     """
-    if after.checkpoints[path].is_open:
+    if after.checkpoints[path].is_open or (least and not is_known(before, path)):
         return True
     saved = bytes_of(before, program) - bytes_of(after, program)
     return saved > 0 if least else 2 * saved >= bytes_in(path, before)

@@ -101,11 +101,11 @@ def _counting(loop: Loop, body: Block, total: str) -> Node:
 
 
 def _trips(loop: Loop, total: str) -> Leaf:
-    """Return the leaf ``total += max(0, (stop - start) // step + 1)``."""
+    """Return the leaf ``total += max(0, (stop - start + step) // step)``."""
     assert loop.stop is not None
     start, stop, step = (ast.unparse(v.expr) for v in (loop.start, loop.stop, loop.step))
     loads = (*loop.start.loads, *loop.stop.loads, *loop.step.loads)
-    return _add(total, f"max(0, int_floor(({stop}) - ({start}), {step}) + 1)", loads)
+    return _add(total, f"max(0, int_floor(({stop}) - ({start}) + ({step}), {step}))", loads)
 
 
 def _add(total: str, trips: str, loads: tuple[Load, ...] = ()) -> Leaf:

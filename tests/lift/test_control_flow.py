@@ -87,7 +87,7 @@ def test_a_variable_that_is_read_later_has_the_value_beyond_the_last_iteration()
     after = store(sdfg, "2.0", "i", first=False)
     sdfg.add_edge(loop, after, dace.InterstateEdge())
     found = lifted(sdfg).splitlines()
-    assert found[0].startswith("i_0 := 0 + 1 * max(0, int_floor(4 - 0, 1) + 1)")
+    assert found[0].startswith("i_0 := 0 + 1 * max(0, int_floor(4 - 0 + 1, 1))")
     assert found[-1] == "  x[i_0] = v_0"
 
 
