@@ -219,6 +219,71 @@ def test_limits(f):
             np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15)
 
 
+def rows(x, w, counts):
+    """Data decide how often the inner loops run; one of them begins where another one stands."""
+    y = np.copy(x)
+    for t in range(len(counts)):
+        for k in range(counts[t]):
+            y = np.sin(y * w) + 0.1 * k
+            for j in range(k, counts[t]):
+                y[j] = np.cos(y[j] * y[j + 1])
+    return np.sum(y * y)
+
+
+def growing(x, w):
+    """The inner loop runs once more in each trip of the outer one, whose trips nobody knows."""
+    y = np.copy(x)
+    s, n = 1.0, 0
+    while s > 0.05:
+        for _ in range(n + 1):
+            y = np.sin(y * w) + 0.2 * w
+        s = 0.5 * s * np.cos(y[n])
+        n += 1
+    return np.sum(y * y) + s
+
+
+def halved(x, w):
+    """The tape of the inner loop is a few bits, and nobody knows how many."""
+    s = 0.0
+    for t in range(T):
+        low, high = 0.01 * x[t], 2.0 + w[t]
+        while high - low > 0.1:
+            middle = 0.5 * (low + high)
+            if middle * middle > x[t]:
+                high = middle
+            else:
+                low = middle
+        s += np.sin(low) * x[t]
+    return s
+
+
+@pytest.mark.parametrize(
+    ("f", "more"), [(rows, (np.array([3, 0, 5, 1, 2]),)), (growing, ()), (halved, ())], ids=["rows", "growing", "halved"]
+)
+def test_limits_of_loops_that_nobody_can_count(f, more):
+    args = (*vectors(), *more)
+    wanted, right = whole(f, *args)
+    value, gradients = sdgrad.value_and_grad(fresh(f), wrt=("x", "w"), memory_limit="min")(*args)
+    assert value == wanted
+    for a, b in zip(gradients, right, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15)
+
+
+def by_twos(x, w):
+    """Some inner loops have no trip: they would end a step of one before they begin."""
+    y = np.copy(x)
+    for t in range(T):
+        for k in range(0, t, 2):
+            y = np.sin(y * w) + 0.01 * k
+        for k in range(t, 0, -3):
+            y = np.cos(y * w) + 0.01 * k
+    return np.sum(y * y)
+
+
+def test_loops_without_a_trip_have_none_backwards():
+    check_grads(by_twos, vectors(), wrt=("x", "w"))
+
+
 @pytest.mark.parametrize("f", [relaxed, three_levels, one_after_the_other, in_a_branch], ids=lambda f: f.__name__)
 def test_again(f, always):
     """Derivatives of derivatives in both modes, and halves with a tape between them."""
