@@ -32,6 +32,7 @@ from sdgrad.specialize.prepared_calls import MISSING, PreparedCalls
 from sdgrad.specialize.protocols import Derived
 from sdgrad.specialize.signature import CompiledGradient, Signature, identity
 from sdgrad.specialize.verification import verified
+from sdgrad.tape.scheduled_loops import settled
 
 MemoryLimit = int | str | None
 """A limit of memory as users write it."""
@@ -209,7 +210,7 @@ class GradFunction(CalledInPrograms):
         if self.memory_limit is not None:
             raise ArgumentError("memory_limit holds for a whole program: give it to the outermost derivative")
         signature, names, output, request = self.question(arguments)
-        program = differentiate_program(signature.program, replace(request, part=True)).program
+        program = settled(differentiate_program(signature.program, replace(request, part=True)).program)
         gradients = {n: gradient_name(n, signature.program) for n in names}
         zeros = {gradients[n]: np.asarray(as_array(arguments[n])) for n in names if n not in request.inputs}
         results = [output] * self.with_value + [gradients[n] for n in names]

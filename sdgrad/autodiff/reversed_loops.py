@@ -1,8 +1,9 @@
 """Run loops and maps backwards: the bounds and the step of the reversed iteration.
 
-``loop i = a .. b step s`` becomes ``loop i = last .. a step -s``, where ``last = a + (floor((b - a + s) / s) - 1) * s``.
-C++ divides towards zero: of a loop without a trip, which may end less than a step before it begins, ``floor((b - a) / s)``
-would be 0, and the reversed loop would have a trip.
+``loop i = a .. b step s`` becomes ``loop i = last .. a step -s``, with
+``last`` = ``a + (floor((b - a + s) / s) - 1) * s``:
+C++ divides towards zero. A loop without a trip may end less than a step before it begins; with ``floor((b - a) / s)``,
+which is 0 then, the reversed loop would have a trip.
 """
 
 from __future__ import annotations

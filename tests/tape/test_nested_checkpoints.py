@@ -258,7 +258,9 @@ def halved(x, w):
 
 
 @pytest.mark.parametrize(
-    ("f", "more"), [(rows, (np.array([3, 0, 5, 1, 2]),)), (growing, ()), (halved, ())], ids=["rows", "growing", "halved"]
+    ("f", "more"),
+    [(rows, (np.array([3, 0, 5, 1, 2]),)), (growing, ()), (halved, ())],
+    ids=["rows", "growing", "halved"],
 )
 def test_limits_of_loops_that_nobody_can_count(f, more):
     args = (*vectors(), *more)
@@ -282,6 +284,31 @@ def by_twos(x, w):
 
 def test_loops_without_a_trip_have_none_backwards():
     check_grads(by_twos, vectors(), wrt=("x", "w"))
+
+
+@sdgrad.checkpoint
+def block(y, w):
+    for _ in range(T):
+        y = np.sin(y * w) + 0.1 * y
+    return y
+
+
+def of_blocks(x, w):
+    y = np.copy(x)
+    for _ in range(K):
+        y = block(y, w)
+    return np.sum(y * y)
+
+
+def test_loops_in_functions_with_checkpoint(always, monkeypatch):
+    """What such a function's pullback keeps has the places that it was recorded with, and no others."""
+    in_room_for(1, monkeypatch)
+    args = np.resize(vectors()[0], 180), np.resize(vectors()[1], 180)
+    value, gradients = sdgrad.value_and_grad(fresh(of_blocks), wrt=("x", "w"))(*args)
+    wanted, right = whole(of_blocks, *args)
+    assert value == wanted
+    for a, b in zip(gradients, right, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15)
 
 
 @pytest.mark.parametrize("f", [relaxed, three_levels, one_after_the_other, in_a_branch], ids=lambda f: f.__name__)
