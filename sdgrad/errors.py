@@ -120,6 +120,14 @@ class ConvergenceError(SdgradError, ArithmeticError):
     """A solver did not reach what it was asked for: a root, a fixed point, a minimum, the end of an interval."""
 
 
+class OutOfMemory(SdgradError, MemoryError):
+    """The machine has no memory for the arrays of a program. ``what`` says how large these are."""
+
+    def __init__(self, what: str, hint: str) -> None:
+        self.what = what
+        super().__init__(f"{what}. {hint}")
+
+
 class MemoryLimitError(SdgradError, MemoryError):
     """A program takes more memory than it may, whatever is computed again. ``least`` are the bytes that it needs."""
 

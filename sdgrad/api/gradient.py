@@ -9,12 +9,13 @@ from typing import Any, Literal, cast, overload
 
 import numpy as np
 
+from sdgrad.api.less_memory import in_less_memory
 from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.config import DeviceKind, in_memory_of, memory_limit, on_device
 from sdgrad.convert.callables import name_of, python_function
-from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError
+from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError, OutOfMemory
 from sdgrad.machine.limits import Limit
 from sdgrad.program.functions import returning
 from sdgrad.program.kinds import kind_of
@@ -189,6 +190,7 @@ class GradFunction(CalledInPrograms):
     memory_limit: Limit | None = None
     prepared: PreparedCalls = field(default_factory=PreparedCalls, init=False, repr=False, compare=False)
     flat: dict[Hashable, GradFunction] = field(default_factory=dict, init=False, repr=False, compare=False)
+    smaller: GradFunction | None = field(default=None, init=False, repr=False, compare=False)  # where memory is short
 
     def __post_init__(self) -> None:
         if self.unused not in ("zero", "none", "error"):
@@ -229,11 +231,14 @@ class GradFunction(CalledInPrograms):
         return signature, names, output, request
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        found = self.prepared(args, kwargs)
-        if found is not MISSING:
-            return found
-        with on_device(self.device), in_memory_of(self.memory_limit):
-            return self.general(args, kwargs)
+        try:
+            found = self.prepared(args, kwargs)
+            if found is not MISSING:
+                return found
+            with on_device(self.device), in_memory_of(self.memory_limit):
+                return self.general(args, kwargs)
+        except OutOfMemory as lack:
+            return in_less_memory(self, lack, args, kwargs)
 
     @short
     def general(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:

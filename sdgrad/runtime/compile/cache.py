@@ -16,7 +16,7 @@ import numpy as np
 from dace import data as dt
 
 from sdgrad.config import config
-from sdgrad.errors import DeviceError
+from sdgrad.errors import DeviceError, OutOfMemory
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile import nvcc, python_call, scipy_functions
 from sdgrad.runtime.compile.array_address import address
@@ -78,7 +78,7 @@ class Library:
         """Call a function, which runs the program, with a state of its own and more values.
 
         :raises DeviceError: there is no GPU, or CUDA reports an error.
-        :raises MemoryError: there is none for an array of the program.
+        :raises OutOfMemory: there is none for an array of the program.
         """
         try:
             state = self._idle.pop()
@@ -103,11 +103,12 @@ class Library:
             raise DeviceError(f"{self.name}: CUDA's error {error} (a line above says where)")
         return found
 
-    def _out_of_memory(self) -> MemoryError:
+    def _out_of_memory(self) -> OutOfMemory:
         """Return the error where an array of the program finds no memory."""
-        return MemoryError(
-            f"{self.name}: {self.needs}. A gradient keeps what loops overwrite: sdgrad.explain shows where, and with "
-            "memory_limit= it keeps less, and computes some of it again"
+        return OutOfMemory(
+            f"{self.name}: {self.needs}",
+            "A gradient keeps what loops overwrite: sdgrad.explain shows where, and with memory_limit= it keeps less, "
+            "and computes some of it again",
         )
 
     def _by_addresses(self, state: ctypes.c_void_p, values: list[Any]) -> int:

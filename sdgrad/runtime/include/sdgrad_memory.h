@@ -7,7 +7,9 @@
 #define __DACE_ALLOC_H
 
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <type_traits>
 #ifdef __linux__
@@ -17,6 +19,7 @@
 namespace sdgrad
 {
     constexpr std::size_t LEAST = std::size_t(1) << 16, MOST = std::size_t(1) << 28, ALIGNMENT = 64;
+    constexpr std::size_t CHECKED = std::size_t(1) << 30;
     constexpr std::size_t LARGE_PAGE = std::size_t(1) << 21;  // a large one
 
     // Stands in the ALIGNMENT bytes before an array.
@@ -59,6 +62,29 @@ namespace sdgrad
         }
     }
 
+    // A number of a file of the system, in it after a word; 0 if there is none.
+    inline std::size_t number_in(const char *file, const char *word)
+    {
+        std::FILE *from = std::fopen(file, "r");
+        if (!from)
+            return 0;
+        char text[4096];
+        text[std::fread(text, 1, sizeof text - 1, from)] = 0;
+        std::fclose(from);
+        const char *found = std::strstr(text, word);
+        return found ? std::strtoull(found + std::strlen(word), nullptr, 10) : 0;
+    }
+
+    // True if the machine, or the control group of the process, has less memory: Linux would end the process later, when
+    // the array is written.
+    __attribute__((noinline)) inline bool is_beyond_memory(std::size_t bytes)
+    {
+        const std::size_t available = number_in("/proc/meminfo", "MemAvailable:") << 10;
+        const std::size_t most = number_in("/sys/fs/cgroup/memory.max", "");
+        const bool is_beyond = most && bytes + number_in("/sys/fs/cgroup/memory.current", "") > most;
+        return is_beyond || (available && bytes > available);
+    }
+
     // Compiled once in a program, as what follows: in place of each call they would take much of the compiler's time.
     __attribute__((noinline, assume_aligned(64))) inline void *allocate(std::size_t bytes)
     {
@@ -73,6 +99,8 @@ namespace sdgrad
                 }
             waiting.leave();
         }
+        if (bytes >= CHECKED && is_beyond_memory(bytes))
+            throw std::bad_alloc();
         void *memory = nullptr;  // new would round the size up to a multiple of the alignment
         if (posix_memalign(&memory, alignment(bytes), bytes + ALIGNMENT) != 0)
             throw std::bad_alloc();
