@@ -9,13 +9,13 @@ from typing import Any, Literal, cast, overload
 
 import numpy as np
 
-from sdgrad.api.less_memory import in_less_memory
+from sdgrad.api.less_memory import limit_of_what_is_free
 from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
-from sdgrad.config import DeviceKind, in_memory_of, memory_limit, on_device
+from sdgrad.config import DeviceKind, config, in_memory_of, memory_limit, on_device
 from sdgrad.convert.callables import name_of, python_function
-from sdgrad.errors import ArgumentError, NameNotFound, NotScalarError, OutOfMemory
+from sdgrad.errors import ArgumentError, MemoryLimitError, NameNotFound, NotScalarError, OutOfMemory
 from sdgrad.machine.limits import Limit
 from sdgrad.program.functions import returning
 from sdgrad.program.kinds import kind_of
@@ -33,7 +33,6 @@ from sdgrad.specialize.prepared_calls import MISSING, PreparedCalls
 from sdgrad.specialize.protocols import Derived
 from sdgrad.specialize.signature import CompiledGradient, Signature, identity
 from sdgrad.specialize.verification import verified
-from sdgrad.tape.scheduled_loops import settled
 
 MemoryLimit = int | str | None
 """A limit of memory as users write it."""
@@ -212,7 +211,7 @@ class GradFunction(CalledInPrograms):
         if self.memory_limit is not None:
             raise ArgumentError("memory_limit holds for a whole program: give it to the outermost derivative")
         signature, names, output, request = self.question(arguments)
-        program = settled(differentiate_program(signature.program, replace(request, part=True)).program)
+        program = differentiate_program(signature.program, replace(request, part=True)).program
         gradients = {n: gradient_name(n, signature.program) for n in names}
         zeros = {gradients[n]: np.asarray(as_array(arguments[n])) for n in names if n not in request.inputs}
         results = [output] * self.with_value + [gradients[n] for n in names]
@@ -238,7 +237,22 @@ class GradFunction(CalledInPrograms):
             with on_device(self.device), in_memory_of(self.memory_limit):
                 return self.general(args, kwargs)
         except OutOfMemory as lack:
-            return in_less_memory(self, lack, args, kwargs)
+            return self.in_less_memory(lack, args, kwargs)
+
+    def in_less_memory(self, lack: OutOfMemory, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        """Compute a call within a share of the free memory, with a warning the first time.
+
+        :param lack: what there is no memory for.
+        :raises OutOfMemory: there are no checkpoints, or they do not help; or arguments may have been written already.
+        """
+        if self.inplace or self.memory_limit is not None or "checkpoints" in config.without:
+            raise lack
+        if self.smaller is None:
+            self.smaller = replace(self, memory_limit=limit_of_what_is_free(lack, 3))
+        try:
+            return self.smaller(*args, **kwargs)
+        except (MemoryLimitError, ArgumentError) as reason:
+            raise lack from reason
 
     @short
     def general(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:

@@ -31,6 +31,7 @@ from sdgrad.program.tree import (
     Load,
     Loop,
     Node,
+    NodeCall,
     Param,
     Program,
     Scope,
@@ -39,8 +40,10 @@ from sdgrad.program.tree import (
     Value,
     children,
     rewritten,
+    walk,
     with_children,
 )
+from sdgrad.runtime.libraries.checkpoint_schedule import CheckpointSchedule
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr, free_names, sym
 
@@ -54,16 +57,26 @@ def within_arrays(program: Program) -> Program:
     """
     wrapped: dict[Path, Leaf] = {}
     names = all_names(program)
+    chosen = _of_places(program)
     for place, node in places(program.body):
         if not isinstance(node, Leaf):
             continue
-        body = tuple(_within(i, node, place, program) if isinstance(i, (Load, Store)) else i for i in node.body)
+        body = tuple(
+            _within(i, node, place, program) if isinstance(i, (Load, Store)) and i.container not in chosen else i
+            for i in node.body
+        )
         leaf = _from_the_end(replace(node, body=body), program, names)
         if leaf != node:
             wrapped[place.path] = leaf
     if wrapped:
         program = replace(program, body=replaced_at(program.body, (), wrapped))
     return _symbols_from_the_end(program, names)
+
+
+def _of_places(program: Program) -> set[str]:
+    """Return what loops with checkpoints keep: a schedule chooses its places, of which there may be others later."""
+    calls = (n for n in walk(program.body) if isinstance(n, NodeCall) and isinstance(n.node, CheckpointSchedule))
+    return {r.container for n in calls if n.node.is_start for r in n.outputs.values()}
 
 
 def _symbols_from_the_end(program: Program, names: Names) -> Program:

@@ -15,7 +15,6 @@ from sdgrad.program.naming import own_arguments
 from sdgrad.program.tree import Program
 from sdgrad.runtime.call.marshalling import as_array
 from sdgrad.specialize.signature import Signature, identity
-from sdgrad.tape.scheduled_loops import settled
 
 
 @dataclass
@@ -63,7 +62,7 @@ class Pullback(OfArguments):
         """Return the pullback as a program that returns the gradients."""
         signature = self.inner(arguments)
         request = self.request(signature)
-        program = settled(signature.differentiated(request).program)  # as it is recorded
+        program = signature.differentiated(request).program
         gradients = {n: gradient_name(n, signature.program) for n in self.wanted}
         zeros = {gradients[n]: np.asarray(as_array(arguments[n])) for n in self.wanted if n not in request.inputs}
         seeds = [seed_name(o, signature.program, request) for o in request.outputs]
