@@ -140,10 +140,10 @@ class Operators:
         """
         return PythonBranch(condition)
 
-    def for_(self, iterable: Iterable, target: str, flags: Names, head: Names, names: Names, later: Names) -> Handler:
+    def for_(self, iterable: Iterable, bound: Names, flags: Names, head: Names, names: Names, later: Names) -> Handler:
         """Return what runs the body of a loop.
 
-        :param target: the name that it binds; empty if that is several.
+        :param bound: the names that it binds.
         :param flags: names that stop the loop once they are true.
         :param head: names that are read at the beginning of a trip.
         """

@@ -155,7 +155,7 @@ class Rewriter(ast.NodeTransformer):
         flags = constants(getattr(node, "sdgrad_flags", ()))
         head = constants(node.sdgrad_head)
         handler = self._fresh("for")
-        bound_to = ast.Constant(node.target.id if isinstance(node.target, ast.Name) else "")
+        bound_to = constants(sorted(bound([node.target])))
         given = ast.copy_location(ast.Assign([node.target], method_call(handler, "item")), node)
         body = [*self._unconverted(given), *self.block(node.body)]
         return self._handled(node, "for_", [iterable, bound_to, flags, head], names, self._fresh("trip"), body, handler)

@@ -97,14 +97,15 @@ class RecordingOperators(Operators):
             return super().branch(condition, names, later)
         return RecordedBranch(self.recorder, condition, names, later)
 
-    def for_(self, iterable: Iterable, target: str, flags: Names, head: Names, names: Names, later: Names) -> Handler:
+    def for_(self, iterable: Iterable, bound: Names, flags: Names, head: Names, names: Names, later: Names) -> Handler:
         shown(iterable)
         self.recorder.outside_places.drawn(iterable)
         site = self.recorder.site()
         trips = trips_of(self.recorder, iterable) if site not in self.recorder.hints.written_out else None
         if trips is None:
-            return WrittenOutFor(map(self.inner, iterable), flags)
+            return WrittenOutFor(map(self.inner, iterable), bound, flags, names, later)
         kind = PeeledFor if site in self.recorder.hints.peeled else RecordedFor
+        target = bound[0] if len(bound) == 1 else ""
         return kind(self.recorder, target, trips, flags, head, names, later)
 
     def while_(self, flags: Names, head: Names, names: Names, later: Names) -> Handler:

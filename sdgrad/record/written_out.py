@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+import numpy as np
 
 from sdgrad.convert.operators import Names, PythonFor, PythonWhile, State
 from sdgrad.errors import ParseError
@@ -18,14 +21,32 @@ WHY = (
 
 
 class WrittenOutFor(PythonFor):
-    """Let Python run a loop trip by trip."""
+    """Let Python run a loop trip by trip.
+
+    Trips go on where only a run knows whether a flag is set: the body asks it first. What follows the loop finds its
+    variables as the last trip that ran has left them.
+    """
+
+    def __init__(self, iterable: Iterable, targets: Names, flags: Names, names: Names, later: Names) -> None:
+        super().__init__(iterable, flags)
+        self.names, self.targets = names, [n for n in targets if n in later]
+        self.left: dict[str, Any] = {}  # the variables
+        self.over: Any = None  # a flag that may be set
 
     def __iter__(self) -> Iterator[None]:
         return _limited(super().__iter__())
 
     def leave(self, state: State) -> None:
-        """Go on if only a run knows whether a flag is set: the body asks it first."""
-        self.stopped = any(not is_recorded(v) and v for v in (state.get(f) for f in self.flags))
+        for n in self.targets:
+            self.left[n] = state[n] if self.over is None else np.where(self.over, self.left[n], state[n])
+            self.recorded = True
+        found = [state.get(f) for f in self.flags]
+        self.stopped = any(not is_recorded(v) and v for v in found)
+        maybe: list[Any] = [v for v in found if is_recorded(v)]
+        self.over = functools.reduce(lambda a, b: np.logical_or(a, b), maybe) if maybe else None
+
+    def after(self, state: State) -> tuple:
+        return tuple(self.left.get(n, state.get(n)) for n in self.names)
 
 
 class WrittenOutWhile(PythonWhile):

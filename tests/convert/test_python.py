@@ -358,9 +358,9 @@ class Recording(Operators):
         self.asked.append(("branch", names, later))
         return super().branch(condition, names, later)
 
-    def for_(self, iterable, target, flags, head, names, later):
+    def for_(self, iterable, targets, flags, head, names, later):
         self.asked.append(("for", names, later))
-        return super().for_(iterable, target, flags, head, names, later)
+        return super().for_(iterable, targets, flags, head, names, later)
 
     def free(self, name, value):
         self.asked.append(("free", name))

@@ -540,3 +540,21 @@ def sums_over_what_is_positive(x):
     values.sort()
     count = sum(1.0 for v in x if v > 0)
     return sum(v**3 for v in x if v > 0 and v < 5) * count + values[0]
+
+
+# Trips that were written out went on to the last one, and so did the variable, which is read after the loop.
+@program(_arguments(9), "corpus both")
+def variable_of_a_loop_that_was_left(x):
+    y = np.copy(x)
+    for _ in range(2):
+        for k in range(4):
+            y = np.sin(y * x) + 0.1 * k
+            if y[k] > 0.35:
+                break
+        y[k] = y[k] * x[0]
+        for i, a in enumerate((0.1, 0.2, 0.3, 0.4)):
+            y = np.sin(y * x) + a
+            if y[i] > 0.5:
+                break
+        y[i + 1] = y[i] * a
+    return np.sum(y * y) * k
