@@ -105,8 +105,7 @@ class RecordingOperators(Operators):
         if trips is None:
             return WrittenOutFor(map(self.inner, iterable), bound, flags, names, later)
         kind = PeeledFor if site in self.recorder.hints.peeled else RecordedFor
-        target = bound[0] if len(bound) == 1 else ""
-        return kind(self.recorder, target, trips, flags, head, names, later)
+        return kind(self.recorder, bound[0] if len(bound) == 1 else "", trips, flags, head, names, later)
 
     def while_(self, flags: Names, head: Names, names: Names, later: Names) -> Handler:
         if self.recorder.site() in self.recorder.hints.written_out:
