@@ -31,7 +31,6 @@ from sdgrad.program.tree import (
     Load,
     Loop,
     Node,
-    NodeCall,
     Param,
     Program,
     Scope,
@@ -43,7 +42,7 @@ from sdgrad.program.tree import (
     walk,
     with_children,
 )
-from sdgrad.runtime.libraries.checkpoint_schedule import CheckpointSchedule
+from sdgrad.runtime.libraries.checkpoint_schedule import schedule_calls
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import Expr, free_names, sym
 
@@ -75,8 +74,8 @@ def within_arrays(program: Program) -> Program:
 
 def _of_places(program: Program) -> set[str]:
     """Return what loops with checkpoints keep: a schedule chooses its places, of which there may be others later."""
-    calls = (n for n in walk(program.body) if isinstance(n, NodeCall) and isinstance(n.node, CheckpointSchedule))
-    return {r.container for n in calls if n.node.is_start for r in n.outputs.values()}
+    starts = (n for n in schedule_calls(walk(program.body)) if n.node.is_start)
+    return {r.container for n in starts for r in n.outputs.values()}
 
 
 def _symbols_from_the_end(program: Program, names: Names) -> Program:

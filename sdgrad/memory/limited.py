@@ -20,9 +20,9 @@ from sdgrad.memory.footprint import bounds_of_loops, largest, results
 from sdgrad.memory.plan import MemoryPlan, Planner, as_given
 from sdgrad.memory.report import Timeline
 from sdgrad.optimize.dataflow.checkpoint_memory import rooms
-from sdgrad.optimize.dataflow.checkpoint_places import asked_in, is_schedule
+from sdgrad.optimize.dataflow.checkpoint_places import asked_in, asks_ahead
 from sdgrad.optimize.passes import optimize
-from sdgrad.program.tree import Loop, Node, NodeCall, Program, children, walk
+from sdgrad.program.tree import Loop, Node, Program, children, walk
 from sdgrad.tape.split import Halves
 
 SHARING = ("checkpoint-memory", "buffer-sharing")
@@ -144,8 +144,7 @@ def seconds_with_tapes(program: Program) -> float:
             return sum(of_node(n) for block in children(node) for n in block)
         (name,) = asked_in(node)
         parts = [n for n in node.body if isinstance(n, Loop)]
-        forwards = any(is_schedule(n) and n.node.kind == "trip" for n in node.body if isinstance(n, NodeCall))
-        return trips[name] * sum(map(of_node, node.body if forwards else parts[-1].body))
+        return trips[name] * sum(map(of_node, node.body if asks_ahead(node) else parts[-1].body))
 
     return sum(map(of_node, program.body))
 

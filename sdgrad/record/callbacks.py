@@ -175,6 +175,7 @@ class Backwards:
     forward: Called
     vjp: Callable
     floats: tuple[int, ...]
+    told: str = NO_RULE
 
     @property
     def __name__(self) -> str:
@@ -272,9 +273,7 @@ def called(call: Called | Backwards, kinds: Sequence[Kind], values: Sequence[Any
     _called[number] = call
     takes = [(x.shape, str(x.dtype)) for x in operands.values()]
     text = json.dumps([number, takes, list(kinds)])
-    recorder.call_into(
-        PythonCall(call.__name__, text, len(operands), len(results)), operands, results, getattr(call, "told", NO_RULE)
-    )
+    recorder.call_into(PythonCall(call.__name__, text, len(operands), len(results)), operands, results, call.told)
     found = tuple(recorder.array(t) if t.shape else recorder.read(t, ()) for t in results.values())
     return found if len(found) > 1 else found[0]
 

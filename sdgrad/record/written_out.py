@@ -39,7 +39,7 @@ class WrittenOutFor(PythonFor):
     def leave(self, state: State) -> None:
         for n in self.targets:
             self.left[n] = state[n] if self.over is None else np.where(self.over, self.left[n], state[n])
-            self.recorded = True
+        self.recorded = bool(self.targets) and (self.recorded or self.over is not None)
         found = [state.get(f) for f in self.flags]
         self.stopped = any(not is_recorded(v) and v for v in found)
         maybe: list[Any] = [v for v in found if is_recorded(v)]

@@ -166,8 +166,7 @@ def checkpoint(
         return None
     is_open = countable(loop, least) is None
     room = _room_for(loop, path, plan, max(1, sum(guess(c) for c in state)), least, one_tape)
-    known = count_of_numbers(int(trips.count), room.state_units, room.units)
-    count = count_of_online_numbers(room.states) if is_open else known
+    count = _count_of_numbers(int(trips.count), room, is_open)
     return Checkpoint(
         trips,
         room,
@@ -180,6 +179,11 @@ def checkpoint(
         is_open=is_open,
         one_tape=one_tape,
     )
+
+
+def _count_of_numbers(trips: int, room: Room, is_open: bool) -> int:
+    """Return how many numbers a loop's schedule has."""
+    return count_of_online_numbers(room.states) if is_open else count_of_numbers(trips, room.state_units, room.units)
 
 
 def _room_for(loop: Loop, path: Path, plan: TapePlan, size: int, least: bool, one_tape: bool) -> Room:

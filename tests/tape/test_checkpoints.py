@@ -5,11 +5,10 @@ from dataclasses import replace
 import dace
 import numpy as np
 import pytest
-from checkpointed import every_loop, in_room_for
+from checkpointed import every_loop, fresh, in_room_for, plan_of, stored, vectors
 
 import sdgrad
 from sdgrad.config import config
-from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize.dataflow import checkpoint_memory
 from sdgrad.tape import checkpoints
 from sdgrad.testing import check_grads
@@ -247,28 +246,6 @@ def always(monkeypatch):
     """Loops have checkpoints wherever that is possible."""
     monkeypatch.setattr(config, "machine", replace(config.machine, checkpointed_trips=4))
     every_loop(monkeypatch)
-
-
-def vectors():
-    rng = np.random.default_rng(0)
-    return 0.3 + 0.6 * rng.random(N), 0.4 + 0.6 * rng.random(N)
-
-
-def fresh(f):
-    """A function that nothing is known of yet."""
-    return type(f)(f.__code__, f.__globals__, f.__name__)
-
-
-def plan_of(f, *args):
-    g = sdgrad.value_and_grad(f, wrt=("x", "w"))
-    signature, _, _, request = g.question(bind_arguments(f, args, {}))
-    return signature.differentiated(request).plan
-
-
-def stored(f, *args):
-    """Value and gradients with the whole tape."""
-    with config.override(without=("checkpoints",)):
-        return sdgrad.value_and_grad(fresh(f), wrt=("x", "w"))(*args)
 
 
 @pytest.mark.parametrize("f", CUT + WHOLE, ids=lambda f: f.__name__)

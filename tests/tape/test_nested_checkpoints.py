@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from checkpointed import every_loop, in_room_for
+from checkpointed import every_loop, fresh, in_room_for, plan_of, stored, vectors
 
 import sdgrad
 from sdgrad.config import config
-from sdgrad.convert.callables import bind_arguments
 from sdgrad.tape import checkpoints
 from sdgrad.testing import check_grads
 
@@ -158,16 +157,6 @@ NESTED = (
 )
 
 
-def vectors():
-    rng = np.random.default_rng(0)
-    return 0.3 + 0.6 * rng.random(N), 0.4 + 0.6 * rng.random(N)
-
-
-def fresh(f):
-    """A function that nothing is known of yet."""
-    return type(f)(f.__code__, f.__globals__, f.__name__)
-
-
 @pytest.fixture
 def always(monkeypatch):
     """Loops have checkpoints wherever that is possible, in room for three states."""
@@ -175,18 +164,6 @@ def always(monkeypatch):
     every_loop(monkeypatch)
     in_room_for(3, monkeypatch)
     monkeypatch.setattr(checkpoints, "fit", lambda *args: False)
-
-
-def plan_of(f, *args):
-    g = sdgrad.value_and_grad(f, wrt=("x", "w"))
-    signature, _, _, request = g.question(bind_arguments(f, args, {}))
-    return signature.differentiated(request).plan
-
-
-def whole(f, *args):
-    """Value and gradients with the whole tape."""
-    with config.override(without=("checkpoints",)):
-        return sdgrad.value_and_grad(fresh(f), wrt=("x", "w"))(*args)
 
 
 @pytest.mark.parametrize("f", NESTED, ids=lambda f: f.__name__)
@@ -197,7 +174,7 @@ def test_gradients(f, always):
     value, gradients = sdgrad.value_and_grad(own, wrt=("x", "w"))(*args)
     depth = max(map(len, plan_of(own, *args).checkpoints))
     assert depth == {three_levels: 5, in_a_branch: 5}.get(f, 3)
-    wanted, right = whole(f, *args)
+    wanted, right = stored(f, *args)
     assert value == wanted
     for a, b in zip(gradients, right, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15)  # sums over sweeps may have another order
@@ -210,7 +187,7 @@ def test_gradients(f, always):
 def test_limits(f):
     """The least memory, and a little more, where nobody knows how often inner loops run, too."""
     args = vectors()
-    wanted, right = whole(f, *args)
+    wanted, right = stored(f, *args)
     least = sdgrad.memory_plan(fresh(f), *args, wrt=("x", "w"), points=2).least
     for limit in (least, least + 1000):
         value, gradients = sdgrad.value_and_grad(fresh(f), wrt=("x", "w"), memory_limit=limit)(*args)
@@ -264,7 +241,7 @@ def halved(x, w):
 )
 def test_limits_of_loops_that_nobody_can_count(f, more):
     args = (*vectors(), *more)
-    wanted, right = whole(f, *args)
+    wanted, right = stored(f, *args)
     value, gradients = sdgrad.value_and_grad(fresh(f), wrt=("x", "w"), memory_limit="min")(*args)
     assert value == wanted
     for a, b in zip(gradients, right, strict=True):
@@ -305,7 +282,7 @@ def test_loops_in_functions_with_checkpoint(always, monkeypatch):
     in_room_for(1, monkeypatch)
     args = np.resize(vectors()[0], 180), np.resize(vectors()[1], 180)
     value, gradients = sdgrad.value_and_grad(fresh(of_blocks), wrt=("x", "w"))(*args)
-    wanted, right = whole(of_blocks, *args)
+    wanted, right = stored(of_blocks, *args)
     assert value == wanted
     for a, b in zip(gradients, right, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15)
@@ -318,5 +295,5 @@ def test_again(f, always):
     own = fresh(f)
     check_grads(own, args, wrt=("x", "w"), order=2, modes=("fwd", "rev"))
     _, pullback = sdgrad.vjp(own, *args)
-    for a, b in zip(pullback(2.0), whole(f, *args)[1], strict=True):
+    for a, b in zip(pullback(2.0), stored(f, *args)[1], strict=True):
         np.testing.assert_allclose(a, 2.0 * b, rtol=1e-12, atol=1e-13)

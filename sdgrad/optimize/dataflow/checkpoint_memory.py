@@ -24,7 +24,6 @@ from sdgrad.optimize.dataflow.checkpoint_places import (
     asked_in,
     bytes_of_place,
     is_own,
-    is_schedule,
     kept_by,
     with_places,
     with_start,
@@ -34,7 +33,12 @@ from sdgrad.program.descriptors import dense
 from sdgrad.program.names import Names
 from sdgrad.program.own_memory import ALIGNED, aligned
 from sdgrad.program.tree import Block, Container, Loop, NodeCall, Program, children, walk
-from sdgrad.runtime.libraries.checkpoint_schedule import SEVERAL_TYPES, CheckpointSchedule, count_of_numbers
+from sdgrad.runtime.libraries.checkpoint_schedule import (
+    SEVERAL_TYPES,
+    CheckpointSchedule,
+    count_of_numbers,
+    schedule_calls,
+)
 from sdgrad.tape.room import Units, units_for
 from sdgrad.tape.schedule_counts import runs, table_bytes
 
@@ -50,7 +54,7 @@ def share_room(program: Program) -> Program:
 
 def rooms(program: Program) -> list[LoopRoom | RoomApart]:
     """Return the rooms of all loops with checkpoints whose states and tapes still have arrays of their own."""
-    calls = (n for n in walk(program.body) if isinstance(n, NodeCall) and is_schedule(n))
+    calls = schedule_calls(walk(program.body))
     starts = {n.outputs["_numbers"].container: n for n in calls if n.node.is_start and len(n.outputs) > 1}
     return [(LoopRoom if n.node.kind == "start" else RoomApart).of(n, program) for n in starts.values()]
 

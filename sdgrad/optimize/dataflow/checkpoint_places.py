@@ -11,7 +11,7 @@ import sympy
 from sdgrad.program.descriptors import dense
 from sdgrad.program.own_memory import has_own_memory
 from sdgrad.program.tree import Block, Container, Loop, Node, NodeCall, Program, rewritten, walk, whole_region
-from sdgrad.runtime.libraries.checkpoint_schedule import ASKING, STATE, TAPE, CheckpointSchedule
+from sdgrad.runtime.libraries.checkpoint_schedule import ASKING, STATE, TAPE, CheckpointSchedule, schedule_calls
 
 
 def kept_by(start: NodeCall, program: Program) -> tuple[tuple[Container, ...], tuple[Container, ...]]:
@@ -45,7 +45,7 @@ def trip_of(numbers: str, program: Program) -> Block:
     """
     for loop in (n for n in walk(program.body) if isinstance(n, Loop)):
         if numbers in asked_in(loop):
-            if any(isinstance(n, NodeCall) and n.node.kind == "trip" for n in loop.body if is_schedule(n)):
+            if asks_ahead(loop):
                 return loop.body
             return next(n for n in loop.body if isinstance(n, Loop)).body
     return ()
@@ -53,13 +53,12 @@ def trip_of(numbers: str, program: Program) -> Block:
 
 def asked_in(loop: Loop) -> set[str]:
     """Return the schedules that each trip of a loop asks what is next."""
-    calls = (n for n in loop.body if isinstance(n, NodeCall) and is_schedule(n))
-    return {n.outputs["_numbers"].container for n in calls if n.node.kind in ASKING}
+    return {n.outputs["_numbers"].container for n in schedule_calls(loop.body) if n.node.kind in ASKING}
 
 
-def is_schedule(node: Node) -> bool:
-    """True for a call of a schedule."""
-    return isinstance(node, NodeCall) and isinstance(node.node, CheckpointSchedule)
+def asks_ahead(loop: Loop) -> bool:
+    """True if a loop that does not know its trips asks before each of them: it runs forwards as it is."""
+    return any(n.node.kind == "trip" for n in schedule_calls(loop.body))
 
 
 def with_start(program: Program, begins: CheckpointSchedule, numbers: Container, count: int | None = None) -> Program:

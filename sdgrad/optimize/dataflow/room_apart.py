@@ -19,9 +19,10 @@ from sdgrad.optimize.dataflow.checkpoint_places import (
 from sdgrad.program.tree import Container, NodeCall, Program
 from sdgrad.runtime.libraries.checkpoint_schedule import (
     CheckpointSchedule,
-    count_of_numbers_of_states,
+    count_of_numbers,
     count_of_online_numbers,
 )
+from sdgrad.tape.room import Room
 from sdgrad.tape.schedule_counts import online_runs, runs_of_states, table_bytes
 
 RECKONED = 1 << 10
@@ -119,8 +120,10 @@ class RoomApart:
 
     def table(self, given: int) -> int:
         """Return the bytes of the schedule's table: one that asks after each trip has none."""
-        places = self.divided(given)[0]
-        return table_bytes(self.trips, 1, places + 1, 2 * places + 1, False) if self.kind == "start_states" else 0
+        if self.kind == "start_online":
+            return 0
+        room = Room.of_states(self.divided(given)[0])
+        return table_bytes(self.trips, room.state_units, room.tape_units, room.units, mixed=False)
 
     def placed(self, program: Program, given: int = 0) -> Program:
         """Return the program with the room in its place.
@@ -137,5 +140,7 @@ class RoomApart:
 
     def _count_of_numbers(self, places: int) -> int:
         """Return how many numbers the schedule has with places for some states."""
-        of_states = self.kind == "start_states"
-        return count_of_numbers_of_states(self.trips, places) if of_states else count_of_online_numbers(places)
+        if self.kind == "start_online":
+            return count_of_online_numbers(places)
+        room = Room.of_states(places)
+        return count_of_numbers(self.trips, room.state_units, room.units)

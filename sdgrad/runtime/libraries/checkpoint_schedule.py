@@ -6,7 +6,7 @@ The schedules of loops with a known number of trips are in ``sdgrad_schedule.h``
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import dace
@@ -15,6 +15,7 @@ from dace import nodes as nd
 from dace import properties
 from dace.transformation.transformation import ExpandTransformation
 
+from sdgrad.program.tree import Node, NodeCall
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.libraries.triangular_solve import LOOPS, cpp_tasklet
 
@@ -49,11 +50,6 @@ ASKING = ("forwards", "backwards", "trip", "backwards_online")  # once in each t
 def count_of_numbers(trips: int, state: int, room: int) -> int:
     """Return how many numbers a schedule has: as ``schedule_items`` counts them, with those before the items."""
     return BEFORE_ITEMS + 4 * (2 * min(trips, room // state if state else trips) + 2)
-
-
-def count_of_numbers_of_states(trips: int, places: int) -> int:
-    """Return how many numbers a schedule has that keeps some states, and the tape of one trip at a time."""
-    return count_of_numbers(trips, 1, 2 * places + 1)
 
 
 def count_of_online_numbers(places: int) -> int:
@@ -130,3 +126,8 @@ class CheckpointSchedule(nd.LibraryNode):
     def is_start(self) -> bool:
         """True if it begins a schedule."""
         return self.kind in STARTS
+
+
+def schedule_calls(nodes: Iterable[Node]) -> Iterator[NodeCall]:
+    """Yield the calls of schedules among some nodes."""
+    return (n for n in nodes if isinstance(n, NodeCall) and isinstance(n.node, CheckpointSchedule))
