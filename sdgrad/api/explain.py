@@ -13,7 +13,7 @@ import sympy
 
 from sdgrad.analysis.needs import leaf_needs
 from sdgrad.analysis.paths import Path, nodes_with_paths
-from sdgrad.api.gradient import GradFunction, MemoryLimit, value_and_grad
+from sdgrad.api.gradient import DiskLimit, GradFunction, MemoryLimit, value_and_grad
 from sdgrad.api.memory_picture import svg, table
 from sdgrad.autodiff.differentiate import Differentiated
 from sdgrad.autodiff.request import Request
@@ -137,13 +137,21 @@ class Explanation:
 
 
 @short
-def explain(f: Callable, *args: Any, wrt: Wrt = 0, memory_limit: MemoryLimit = None, **kwargs: Any) -> Explanation:
+def explain(
+    f: Callable,
+    *args: Any,
+    wrt: Wrt = 0,
+    memory_limit: MemoryLimit = None,
+    disk_limit: DiskLimit = None,
+    **kwargs: Any,
+) -> Explanation:
     """Explain how ``f`` is differentiated for arguments like these: print it, or write it with ``.to_html(path)``.
 
     :param f: a function that returns one scalar, as for :func:`~sdgrad.value_and_grad`.
     :param memory_limit: as for :func:`~sdgrad.value_and_grad`: the plan is that within the limit.
+    :param disk_limit: as for :func:`~sdgrad.value_and_grad`.
     """
-    question = value_and_grad(f, wrt, memory_limit=memory_limit)
+    question = value_and_grad(f, wrt, memory_limit=memory_limit, disk_limit=disk_limit)
     assert isinstance(question, GradFunction)
     call = Call.of(f, args, kwargs)
     with in_memory_of(question.memory_limit):

@@ -35,6 +35,7 @@ from sdgrad.specialize.signature import CompiledGradient, Signature, identity
 from sdgrad.specialize.verification import verified
 
 MemoryLimit = int | str | None
+DiskLimit = int | str | None
 """A limit of memory as users write it."""
 
 
@@ -47,6 +48,7 @@ def value_and_grad(
     unused: str = "zero",
     device: DeviceKind | None = None,
     memory_limit: MemoryLimit = None,
+    disk_limit: DiskLimit = None,
 ) -> Callable:
     """Return a function that computes ``f``'s value and its gradient by one compiled program.
 
@@ -63,12 +65,15 @@ def value_and_grad(
     :param memory_limit: the most memory that a call may take beside its arguments: for results, temporaries, tapes and
         adjoints. Bytes, ``"2GiB"``, a share of what it takes without a limit, ``"25%"``, or ``"min"``. Loops keep some
         of their states then and run again from these; the fastest plan within the limit is taken.
+    :param disk_limit: how many bytes of the states of loops may lie in files, beside ``memory_limit``: a number, or a
+        text as ``"100GiB"``. The files are in the folder that ``SDGRAD_DISK_FOLDER`` names, or ``TMPDIR``, or
+        ``/var/tmp``, without names: nothing of them is left after the call, or after the process.
     :returns: a callable with ``f``'s arguments that returns ``(value, gradient)``.
     :raises NotScalarError: ``f`` returns several values or an array (use :func:`vjp`).
     :raises DifferentiationError: with every reason why ``f`` cannot be differentiated.
     :raises MemoryLimitError: it takes more memory than it may, at the first call with arguments of these sizes.
     """
-    return GradFunction(checked(f), wrt, True, inplace, strong_zero, unused, device, Limit.of(memory_limit))
+    return GradFunction(checked(f), wrt, True, inplace, strong_zero, unused, device, Limit.of(memory_limit, disk_limit))
 
 
 def checked(f: Callable) -> Callable:
@@ -90,6 +95,7 @@ def grad(
     unused: str = "zero",
     device: DeviceKind | None = None,
     memory_limit: MemoryLimit = None,
+    disk_limit: DiskLimit = None,
 ) -> Callable: ...
 
 
@@ -103,6 +109,7 @@ def grad(
     tapes: Tapes = "least",
     strong_zero: bool = True,
     memory_limit: MemoryLimit = None,
+    disk_limit: DiskLimit = None,
 ) -> tuple[Forward, Backward]: ...
 
 
@@ -116,6 +123,7 @@ def grad(
     tapes: Tapes = "least",
     strong_zero: bool = True,
     memory_limit: MemoryLimit = None,
+    disk_limit: DiskLimit = None,
 ) -> Attached: ...
 
 
@@ -132,6 +140,7 @@ def grad(
     attach_backward=False,
     tapes="least",
     memory_limit=None,
+    disk_limit=None,
 ):
     """Return a function that computes the gradient of ``f``, as :func:`value_and_grad` does. It can be differentiated.
 
@@ -150,14 +159,15 @@ def grad(
         backward; or the names of variables: these, and everything else is computed again. Loops whose number of trips
         is known only afterwards keep nothing.
     :param memory_limit: as :func:`value_and_grad` has it; with ``requires`` as :func:`vjp` has it.
+    :param disk_limit: as :func:`value_and_grad` has it.
     """
     if requires is not None:
         if device is not None:
             raise ArgumentError("forward and backward apart run where sdgrad.config.device says")
-        return _halves(f, requires, provides, attach_backward, tapes, strong_zero, Limit.of(memory_limit))
+        return _halves(f, requires, provides, attach_backward, tapes, strong_zero, Limit.of(memory_limit, disk_limit))
     if provides is not None or attach_backward or tapes != "least":
         raise ArgumentError("provides, attach_backward and tapes go with requires: the names of arguments")
-    return GradFunction(checked(f), wrt, False, inplace, strong_zero, unused, device, Limit.of(memory_limit))
+    return GradFunction(checked(f), wrt, False, inplace, strong_zero, unused, device, Limit.of(memory_limit, disk_limit))
 
 
 def _halves(f, requires, provides, attach_backward, tapes, strong_zero, limit) -> tuple[Forward, Backward] | Attached:

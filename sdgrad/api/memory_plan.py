@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sdgrad.api.gradient import GradFunction, value_and_grad
+from sdgrad.api.gradient import DiskLimit, GradFunction, value_and_grad
 from sdgrad.config import in_memory_of
 from sdgrad.errors import ArgumentError
 from sdgrad.machine.limits import Limit, shown
@@ -31,6 +31,7 @@ class PlanPoint:
     :param slowdown: estimated time, relative to that without a limit.
     :param rooms: units for states and tapes of loops with checkpoints, by their schedules.
     :param segments: how many parts of the program run again.
+    :param disk: bytes of files.
     :param seconds: of a call, measured; None if it was not.
     """
 
@@ -38,12 +39,14 @@ class PlanPoint:
     slowdown: float
     rooms: Mapping[str, int]
     segments: int
+    disk: int = 0
     seconds: float | None = None
 
     def __str__(self) -> str:
         measured = f"{self.seconds * 1e3:10.3f} ms" if self.seconds is not None else ""
         counts = (len(self.rooms), "loop", "with checkpoints"), (self.segments, "part", "run again")
         parts = [f"{n} {what}{'s' * (n > 1)} {how}" for n, what, how in counts if n]
+        parts += [f"{shown(self.disk)} on the disk"] if self.disk else []
         return f"{shown(self.bytes):>10}  {self.slowdown:6.2f} {measured}  {', '.join(parts) or 'everything is kept'}"
 
 
@@ -73,7 +76,13 @@ class MemoryCurve:
 
 @short
 def memory_plan(
-    f: Callable, *args: Any, wrt: Wrt = 0, points: int = 12, measure: bool = False, **kwargs: Any
+    f: Callable,
+    *args: Any,
+    wrt: Wrt = 0,
+    points: int = 12,
+    measure: bool = False,
+    disk_limit: DiskLimit = None,
+    **kwargs: Any,
 ) -> MemoryCurve:
     """Return the plans by which the gradient of ``f`` keeps limits of memory, for arguments like these.
 
@@ -81,6 +90,7 @@ def memory_plan(
     :param points: how many limits are tried, from what it takes without one down to the least, each a constant factor
         below the one before.
     :param measure: compile each plan, and measure a call of it.
+    :param disk_limit: as for :func:`~sdgrad.value_and_grad`.
     :returns: a curve that can be printed, with each plan once.
     """
     if points < 2:
@@ -91,23 +101,22 @@ def memory_plan(
     question = own.of_leaves(call)
     with in_memory_of(Limit()):  # integers are known
         signature, _, _, request = question.question(call.arguments)
-        made = Alternatives.of(signature.program, replace(request, memory_limit=None))
+        made = Alternatives.of(signature.program, replace(request, memory_limit=None), Limit.of(0, disk_limit).disk)
     found = made.curve(points)
     plans = [_point(p, made) for p in found]
     if measure:
-        plans = [replace(p, seconds=_measured(f, wrt, p.bytes, args, kwargs)) for p in plans]
+        plans = [replace(p, seconds=_measured(value_and_grad(f, wrt, memory_limit=p.bytes, disk_limit=disk_limit), args, kwargs)) for p in plans]
     whole = made.unlimited.bytes if made.plain else None
     return MemoryCurve(signature.program.name, whole, tuple(plans))
 
 
 def _point(plan: MemoryPlan, made: Alternatives) -> PlanPoint:
     slowdown = 1 + (plan.seconds - made.before) / made.seconds
-    return PlanPoint(plan.bytes, slowdown, plan.units, plan.segments)
+    return PlanPoint(plan.bytes, slowdown, plan.units, plan.segments, plan.disk)
 
 
-def _measured(f: Callable, wrt: Wrt, limit: int, args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
-    """Return the median time of some calls within a limit, after the first one."""
-    limited = value_and_grad(f, wrt, memory_limit=limit)
+def _measured(limited: Callable, args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:
+    """Return the median time of some calls, after the first one."""
     limited(*args, **kwargs)
     times = []
     for _ in range(REPEATS):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sdgrad.api.forward import in_place
-from sdgrad.api.gradient import MemoryLimit
+from sdgrad.api.gradient import DiskLimit, MemoryLimit
 from sdgrad.errors import ArgumentError
 from sdgrad.machine.limits import Limit
 from sdgrad.record.calls import works_inside
@@ -27,13 +27,19 @@ from sdgrad.specialize.pullback import Pullback
 
 @short
 def vjp(
-    f: Callable, *args: Any, strong_zero: bool = True, memory_limit: MemoryLimit = None, **kwargs: Any
+    f: Callable,
+    *args: Any,
+    strong_zero: bool = True,
+    memory_limit: MemoryLimit = None,
+    disk_limit: DiskLimit = None,
+    **kwargs: Any,
 ) -> tuple[Any, Callable]:
     """Return ``f``'s outputs, and the function that pulls cotangents of them back to the arguments.
 
     :param memory_limit: the most memory that each of the two calls may take beside the arguments, as
         :func:`value_and_grad` has it, with copies of the arguments. What the first one leaves counts for both: results,
         copies, the tape. If that is too much, no tape is left, and the second call starts with ``f`` again.
+    :param disk_limit: as :func:`value_and_grad` has it, for a second call that starts again.
     :returns: ``(outputs, pullback)``. ``pullback(*cotangents)`` takes one cotangent for each output, of its shape (None
         for integers, and where it is zero), or one nest of them like the nest that ``f`` returns. It returns a tuple
         with one gradient for each positional argument: None where that is not floating point, a nest like the argument
@@ -43,7 +49,7 @@ def vjp(
     wanted = tuple(n for n in call.positional(len(args)) if dtype_of(call.arguments[n]).kind in "fc")
     if holds_recorded([args, kwargs]):
         return _recorded(f, args, kwargs, call, wanted)
-    tape = Forward(call.f, wanted, None, "least", strong_zero, Limit.of(memory_limit), copied=True).run(
+    tape = Forward(call.f, wanted, None, "least", strong_zero, Limit.of(memory_limit, disk_limit), copied=True).run(
         {n: saved(v) for n, v in call.arguments.items()}
     )
     outputs = list(tape.outputs)

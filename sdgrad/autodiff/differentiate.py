@@ -53,9 +53,8 @@ def differentiate_program(program: Program, request: Request) -> Differentiated:
     fence.check_program(program, request, found)
     program, named = with_conditions(program, found, names)
     needs = fence.operand_needs(program, found)
-    plan = plan_tape(
-        program, named, needs, names, request.rerun, request.least, nested=request.nested, part=request.part
-    )
+    asked = {"nested": request.nested, "part": request.part, "disk": request.disk}
+    plan = plan_tape(program, named, needs, names, request.rerun, request.least, **asked)
     found = with_kept(named, found, plan)
     adjoints = seeds.seed(program, request, names)
     recorder = Recorder(program, plan, names)

@@ -18,6 +18,7 @@ class Request:
     ``nested``: loops inside of these have checkpoints, too.
     ``part``: the program becomes a part of another one, which may be differentiated: loops that do not know their trips
     keep tapes for as many as they have, and not places for any number, which a tape of a tape would have to hold.
+    ``disk``: loops with checkpoints may keep states on the disk.
     ``memory_limit``: what the program may take.
     ``unused``: an input without influence on the outputs gets a gradient of zero (``zero``) or is an error (``error``).
     """
@@ -31,4 +32,5 @@ class Request:
     least: bool = False
     nested: bool = False
     part: bool = False
+    disk: bool = False
     memory_limit: Limit | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sdgrad.errors import ArgumentError
@@ -24,19 +24,31 @@ class Limit:
     :param share: None: some bytes, or the least.
     :param beside: bytes of the call that are not those of its program: copies of arguments, what a call before it left.
     :param least: bytes that are needed anyway, for another program.
+    :param disk: bytes that files may have.
     """
 
     bytes: int | None = None
     share: float | None = None
     beside: int = 0
     least: int = 0
+    disk: int = 0
 
     @staticmethod
-    def of(given: Any) -> Limit | None:
+    def of(given: Any, disk: Any = None) -> Limit | None:
         """Read a limit as a user writes it; None is no limit.
 
+        :param disk: how much files may have, as a user writes it.
         :raises ArgumentError: it is none.
         """
+        limit = Limit._of_memory(given)
+        if disk is None or isinstance(given, Limit):
+            return limit
+        if limit is None:
+            raise ArgumentError("disk_limit says how much may lie on the disk of what memory_limit has no room for: give both")
+        return replace(limit, disk=_of_disk(disk))
+
+    @staticmethod
+    def _of_memory(given: Any) -> Limit | None:
         if given is None or isinstance(given, Limit):
             return given
         if isinstance(given, bool):
@@ -60,6 +72,14 @@ class Limit:
         if self.share is not None:
             return f"{self.share * 100:g}%"
         return LEAST if self.bytes is None else shown(self.bytes)
+
+
+def _of_disk(given: Any) -> int:
+    """Read a number of bytes of the disk."""
+    found = Limit.of(given)
+    if found is None or found.bytes is None:
+        raise ArgumentError(f'a limit for the disk is bytes, or a text as "2GiB", not {given!r}')
+    return found.bytes
 
 
 def _from_text(text: str) -> Limit:

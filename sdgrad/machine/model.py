@@ -91,6 +91,9 @@ class Machine:
     bytes_per_second: float = 8e9
     """Bytes that a loop reads and writes in a second, of arrays that are in no cache."""
 
+    disk_bytes_per_second: float = 1e9
+    """Bytes that go to files, or come from there, in a second."""
+
     seconds_per_call: float = 1e-6
     """Time that a node takes to start."""
 

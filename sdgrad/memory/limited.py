@@ -48,20 +48,22 @@ class Alternatives:
 
     :param plain: as without a limit; None if nobody knows the bytes of that before the program runs.
     :param unknown: what is not known then.
+    :param disk: bytes that files may have.
     """
 
     program: Program
     request: Request
     plain: Alternative | None
     unknown: UnknownSize | None = None
+    disk: int = 0
 
     @staticmethod
-    def of(program: Program, request: Request) -> Alternatives:
+    def of(program: Program, request: Request, disk: int = 0) -> Alternatives:
         """Differentiate a program as without a limit."""
         try:
-            return Alternatives(program, request, _made(program, request))
+            return Alternatives(program, request, _made(program, request), disk=disk)
         except UnknownSize as unknown:
-            return Alternatives(program, request, None, unknown)
+            return Alternatives(program, request, None, unknown, disk)
 
     @cached_property
     def all(self) -> list[Alternative]:
@@ -70,7 +72,8 @@ class Alternatives:
         unknown = self.unknown
         for nested in (False, True) if _has_nests(self.program) else (False,):
             try:
-                found.append(_made(self.program, replace(self.request, least=True, nested=nested)))
+                asked = replace(self.request, least=True, nested=nested, disk=self.disk > 0)
+                found.append(_made(self.program, asked, self.disk))
             except UnknownSize as error:
                 unknown = error
         if not found:
@@ -166,7 +169,7 @@ def within(program: Program, request: Request, given: bool = False) -> tuple[Dif
     :raises ArgumentError: it runs on a GPU, or has arrays of sizes that are not known.
     """
     assert request.memory_limit is not None
-    made = Alternatives.of(program, replace(request, memory_limit=None))
+    made = Alternatives.of(program, replace(request, memory_limit=None), request.memory_limit.disk)
     theirs = results(made.first.planner.program) if given else 0
     is_share = request.memory_limit.share is not None
     limit = request.memory_limit.within(made.unlimited.bytes - theirs if is_share else 0)
@@ -183,9 +186,9 @@ def _has_nests(program: Program) -> bool:
     return any(isinstance(n, Loop) for loop in program.body if isinstance(loop, Loop) for n in walk(loop.body))
 
 
-def _made(program: Program, request: Request) -> Alternative:
+def _made(program: Program, request: Request, disk: int = 0) -> Alternative:
     result = differentiate_program(program, request)
-    return Alternative(result, Planner(unplaced(result.program)))
+    return Alternative(result, Planner(unplaced(result.program), disk=disk))
 
 
 def unplaced(program: Program) -> Program:

@@ -13,7 +13,7 @@ beyond the limit, the rows are tightened by what is too much.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -21,14 +21,16 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from sdgrad.analysis.live_ranges import LiveRanges, Span
+from sdgrad.config import config
 from sdgrad.memory.arena import Placement, in_arenas, placements, size_in_arena
 from sdgrad.memory.durations import seconds
 from sdgrad.memory.footprint import Footprint
 from sdgrad.memory.rematerialization import Flow, Segment, changes_by, seconds_of, segments, with_segments
 from sdgrad.optimize.dataflow.checkpoint_memory import LoopRoom, begun, rooms
-from sdgrad.optimize.dataflow.checkpoint_places import trip_of
+from sdgrad.optimize.dataflow.checkpoint_places import bytes_of_place, trip_of
 from sdgrad.optimize.dataflow.room_apart import RoomApart
 from sdgrad.program.tree import Program
+from sdgrad.tape.schedule_counts import growing
 
 Room = LoopRoom | RoomApart
 
@@ -50,11 +52,16 @@ class Option:
 
     :param seconds: that it takes beside a run with all tapes.
     :param changes: bytes that it adds to points of the program, from one to another.
+    :param units: of the room of a loop with checkpoints.
+    :param places: of such a loop, for states on the disk.
+    :param disk: bytes of these.
     """
 
     seconds: float
     changes: tuple[tuple[Span, int], ...] = ()
     units: int | None = None
+    places: int = 0
+    disk: int = 0
     segment: Segment | None = None
 
 
@@ -74,6 +81,7 @@ class MemoryPlan:
     :param seconds: that it takes beside a run with all tapes, estimated.
     :param units: of the rooms of loops with checkpoints, by the names of their schedules.
     :param segments: how many segments run again.
+    :param disk: bytes of files.
     :param apart: the program with arrays of their own.
     """
 
@@ -83,6 +91,7 @@ class MemoryPlan:
     seconds: float
     units: Mapping[str, int]
     segments: int = 0
+    disk: int = 0
 
     @cached_property
     def program(self) -> Program:
@@ -105,11 +114,13 @@ class Planner:
     :param program: scheduled, with states and tapes of loops in arrays of their own.
     :param before: seconds that segments take that it has already.
     :param rounds: how often it may be cut into segments.
+    :param disk: bytes that files may have.
     """
 
     program: Program
     before: float = 0.0
     rounds: int = ROUNDS
+    disk: int = 0
 
     def fastest(self, limit: int) -> MemoryPlan | None:
         """Return the fastest plan within some bytes; None if none is found."""
@@ -138,7 +149,7 @@ class Planner:
     @cached_property
     def base(self) -> Base:
         """Return what is live, and where."""
-        return Base.of(self.program)
+        return Base.of(self.program, self.disk)
 
     @cached_property
     def sets(self) -> list[list[Region]]:
@@ -175,34 +186,39 @@ class Planner:
 
 @dataclass
 class Base:
-    """A program, its loops with checkpoints, and what is live without what these keep."""
+    """A program, its loops with checkpoints, and what is live without what these keep.
+
+    :param disk: bytes that files may have.
+    """
 
     program: Program
     whole: Footprint
     rooms: list[Region]
     live: np.ndarray
     flow: Flow
+    disk: int
 
     @staticmethod
-    def of(program: Program) -> Base:
+    def of(program: Program, disk: int = 0) -> Base:
         """Count what is live, and find the rooms."""
         whole = Footprint.of(program)
         made = rooms(program)
         trips = seconds_of_trips(made, program)
-        found = [_region(r, trips[r.numbers], whole.ranges) for r in made]
+        found = [_region(r, trips[r.numbers], whole.ranges, disk) for r in made]
         live = whole.live.copy()
         for region in found:  # what loops keep is counted by their options
             assert region.room is not None
             for c in (*region.room.states, *region.room.tapes):
                 first, last = whole.ranges.spans.get(c.name, (0, -1))
                 live[first : last + 1] -= size_in_arena(c)
-        return Base(program, whole, found, live, Flow.of(program, whole.ranges))
+        return Base(program, whole, found, live, Flow.of(program, whole.ranges), disk)
 
     def segmented(self, count: int) -> list[Region]:
         """Return segments of the nodes before the peak, with their options."""
         peak = int(np.argmax(self.whole.live))
         node = next((k for k, (a, b) in enumerate(self.whole.ranges.nodes) if a <= peak <= b), 0)
-        kept = {c.name for r in self.rooms if r.room is not None for c in (*r.room.states, *r.room.tapes)}
+        loops = [r.room for r in self.rooms if r.room is not None]
+        kept = {c.name for r in loops for c in (*r.states, *r.tapes, *r.disk)}
         whole = segments(self.flow, node, count, kept)
         return [Region((Option(0.0), self.again(s))) for s in whole]
 
@@ -230,6 +246,9 @@ class Base:
         top = np.inf if limit is None else (limit - self.whole.always) / unit
         table = np.hstack([rows / unit, -np.ones((len(rows), 1))])
         constraints = [LinearConstraint(table, -np.inf, -live / unit), LinearConstraint(one, 1, 1)]
+        if any(o.disk for o in options):
+            files = np.array([o.disk for o in options] + [0]) / self.disk
+            constraints.append(LinearConstraint(files[None, :], -np.inf, 1))
         integers = np.array([1] * len(options) + [0])
         bounds = Bounds(np.zeros(len(cost)), np.array([1.0] * len(options) + [top]))
         if top < 0:
@@ -259,20 +278,32 @@ class Base:
         return kinds, live
 
 
-def _region(room: Room, trip: float, ranges: LiveRanges) -> Region:
-    """Return a loop with checkpoints with rooms of growing sizes, from the least to that for all tapes."""
+def _region(room: Room, trip: float, ranges: LiveRanges, disk: int) -> Region:
+    """Return a loop with checkpoints with rooms of growing sizes, from the least to that for all tapes.
+
+    :param disk: bytes that files may have.
+    """
     spans = [ranges.spans[c.name] for c in (*room.states, *room.tapes) if c.name in ranges.spans]
     span = min(s[0] for s in spans), max(s[1] for s in spans)
-    sizes, units = [room.least], float(room.least)
-    while sizes[-1] < room.most:
-        units = min(float(room.most), units * GROWTH)
-        sizes.append(max(sizes[-1] + 1, int(units)))
-    return Region(tuple(_room_of(room, u, span, trip) for u in dict.fromkeys(sizes)), room)
+    sizes = [(units, 0) for units in growing(room.least, room.most, GROWTH)]
+    found = [_room_of(room, units, places, span, trip) for units, places in [*sizes, *room.on_disk(disk)]]
+    return Region(tuple(_without_slower(found)), room)
 
 
-def _room_of(room: Room, units: int, span: Span, trip: float) -> Option:
-    """Return a room of some units as an option, given the time of a trip."""
-    return Option(seconds_again(room, units, trip), ((span, room.bytes(units) + room.table(units)),), units=units)
+def _room_of(room: Room, units: int, places: int, span: Span, trip: float) -> Option:
+    """Return a room of some units, and places on the disk, as an option, given the time of a trip."""
+    time = seconds_again(room, units, trip, places)
+    change = span, room.bytes(units, places) + room.table(units, places)
+    return Option(time, (change,), units, places, places * sum(map(bytes_of_place, room.disk)))
+
+
+def _without_slower(options: list[Option]) -> Iterator[Option]:
+    """Yield the options that no other one beats in time with as little memory and as few bytes of files."""
+    files: list[tuple[int, float]] = []  # bytes, and the least time with no more memory
+    for option in sorted(options, key=lambda o: (sum(n for _, n in o.changes), o.disk, o.seconds)):
+        if not option.disk or all(disk > option.disk or time > option.seconds for disk, time in files):
+            files.append((option.disk, option.seconds))
+            yield option
 
 
 def seconds_of_trips(found: Sequence[Room], program: Program) -> dict[str, float]:
@@ -281,9 +312,14 @@ def seconds_of_trips(found: Sequence[Room], program: Program) -> dict[str, float
     return {r.numbers: times[r.numbers] * seconds(trip_of(r.numbers, program), program) for r in found}
 
 
-def seconds_again(room: Room, units: int, trip: float) -> float:
-    """Estimate the time of the trips that a room of some units makes run again, given that of one."""
-    return 0.0 if room.fixed else trip * room.again(units)
+def seconds_again(room: Room, units: int, trip: float, places: int = 0) -> float:
+    """Estimate the time of the trips that a room of some units makes run again, given that of one.
+
+    :param places: for states on the disk.
+    """
+    if room.fixed:
+        return 0.0
+    return trip * room.again(units, places) + room.traffic(units, places) / config.machine.disk_bytes_per_second
 
 
 def placed(program: Program, regions: Sequence[Region], chosen: Sequence[Option]) -> MemoryPlan:
@@ -291,8 +327,8 @@ def placed(program: Program, regions: Sequence[Region], chosen: Sequence[Option]
     own, units, tables = program, {}, 0
     for region, option in zip(regions, chosen, strict=True):
         if region.room is not None and option.units is not None:
-            tables += region.room.table(option.units)
-            own = region.room.placed(own, option.units)
+            tables += region.room.table(option.units, option.places)
+            own = region.room.placed(own, option.units, option.places)
             units[region.room.numbers] = option.units
     again = [o.segment for o in chosen if o.segment is not None]
     own = with_segments(own, again) if again else own
@@ -300,4 +336,4 @@ def placed(program: Program, regions: Sequence[Region], chosen: Sequence[Option]
     places = placements(own, whole.ranges)
     total = whole.always + sum(p.bytes for p in places) + tables
     time = sum(o.seconds for o in chosen)
-    return MemoryPlan(own, tuple(places), total, time, units, len(again))
+    return MemoryPlan(own, tuple(places), total, time, units, len(again), sum(o.disk for o in chosen))

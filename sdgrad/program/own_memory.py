@@ -1,14 +1,31 @@
-"""Tell which containers have memory of their own, and how many bytes of it."""
+"""Tell which containers have memory of their own, or lie on the disk, and how many bytes they have."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import dace
+import sympy
 from dace import data as dt
 
 from sdgrad.program.tree import Container
 
 ALIGNED = 64
 """Bytes of a cache line: what lies in memory of others begins at a multiple of it."""
+
+
+DISK = 1 << 16
+"""The alignment of arrays in files: as ``ON_DISK`` in ``sdgrad_memory.h``."""
+
+
+def on_disk(dtype: dace.typeclass, shape: Sequence[sympy.Expr]) -> dt.Array:
+    """Return the descriptor of a temporary that lies in a file."""
+    return dt.Array(dtype, list(shape), transient=True, storage=dace.StorageType.CPU_Heap, alignment=DISK)
+
+
+def is_on_disk(desc: dt.Data) -> bool:
+    """True for a temporary that lies in a file."""
+    return type(desc) is dt.Array and desc.alignment == DISK
 
 
 def has_own_memory(container: Container) -> bool:

@@ -26,6 +26,7 @@ from sdgrad.config import config
 from sdgrad.machine.free_memory import free_memory
 from sdgrad.program.descriptors import dense
 from sdgrad.program.names import Names
+from sdgrad.program.own_memory import on_disk
 from sdgrad.program.symbols import carried_symbols
 from sdgrad.program.tree import (
     Branch,
@@ -149,11 +150,13 @@ def checkpoint(
     names: Names,
     least: bool = False,
     one_tape: bool = False,
+    disk: bool = False,
 ) -> Checkpoint | None:
     """Give a loop room for states and tapes; None if a trip cannot start from the contents of containers.
 
     :param least: as little room as there can be.
     :param one_tape: the tape of one trip at a time.
+    :param disk: states may lie on the disk, too.
     """
     loop = memory.nodes[path]
     assert isinstance(loop, Loop)
@@ -171,6 +174,7 @@ def checkpoint(
         trips,
         room,
         saved=tuple((c, _room(c, (room.states,), names)) for c in state),
+        disk=tuple((c, _on_disk(c, names)) for c in state if disk),
         fixed=tuple((c, _room(c, (), names)) for c in found if c not in state),
         numbers=Container(names.fresh(f"schedule_{loop.symbol}"), dense(dace.int64, [sympy.Integer(count)], True)),
         symbols={part: names.fresh(f"{part}_{loop.symbol}") for part in ("restore", *FORWARDS, *BACKWARDS)},
@@ -255,6 +259,12 @@ def _room(container: Container, places: tuple[int, ...], names: Names) -> Contai
     """Make a container for the content of another one, once or once for each place."""
     desc = dt.Array(container.dtype, [*places, *container.desc.shape], transient=True)
     return Container(names.fresh(f"checkpoint_{container.name}"), desc)
+
+
+def _on_disk(container: Container, names: Names) -> Container:
+    """Make a container on the disk for the contents of another one, so far with one place."""
+    desc = on_disk(container.dtype, [sympy.Integer(1), *container.desc.shape])
+    return Container(names.fresh(f"disk_{container.name}"), desc)
 
 
 def is_known(plan: TapePlan, path: Path) -> bool:

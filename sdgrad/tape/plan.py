@@ -135,6 +135,7 @@ class Checkpoint:
     trips: Param  # the loop's variable; of an open loop up to as many trips as there may be
     room: Room
     saved: tuple[tuple[Container, Container], ...]  # containers of the state, and where each is saved
+    disk: tuple[tuple[Container, Container], ...]  # containers of the state, and where each is saved on the disk
     fixed: tuple[tuple[Container, Container], ...]  # operands of all trips that nodes after the loop overwrite
     numbers: Container  # of the schedule
     symbols: Mapping[str, str]  # names of the numbers that say what runs next
@@ -146,7 +147,7 @@ class Checkpoint:
     @property
     def kept(self) -> tuple[tuple[Container, Container], ...]:
         """Containers that checkpoints save, and where."""
-        return (*self.saved, *self.fixed)
+        return (*self.saved, *self.disk, *self.fixed)
 
     def at(self, trip: sympy.Expr) -> sympy.Expr:
         """Return the loop's variable in a trip, counted from 0."""

@@ -15,6 +15,7 @@ least ``t`` that reverses them: up to a twelfth less than the schedule's own cou
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -60,12 +61,13 @@ def table_bytes(trips: int, state: int, tape: int, room: int, mixed: bool = True
     return own + 16 * (longer + 1) * (len(_reversible(trips, state, tape, longer)) + 2)
 
 
-def runs(trips: int, state: int, tape: int, room: int) -> float:
+def runs(trips: int, state: int, tape: int, room: int, longest: int | None = None) -> float:
     """Estimate how many trips run forwards, those with a tape among them; infinite if they do not fit.
 
     :param state: units of a state.
     :param tape: units of the tape of one trip.
     :param room: units for all states and tapes.
+    :param longest: trips of the longest range that is asked for with this room; None: only this one is.
     """
     if room >= trips * tape:
         return trips
@@ -73,8 +75,40 @@ def runs(trips: int, state: int, tape: int, room: int) -> float:
         return 2 * trips - room // tape if room >= tape else np.inf
     if room < state + tape:
         return np.inf
-    most = _reversible(trips, state, tape, room)
-    return float(len(most) * trips - most[:-1].sum())
+    most = _reversible(longest or trips, state, tape, room)
+    again = int(np.searchsorted(most, trips))
+    return float((again + 1) * trips - most[:again].sum())
+
+
+def block_of(trips: int, places: int) -> int:
+    """Return the trips from one state on the disk to the next one; 0 if there is none on it.
+
+    The last block needs none.
+    """
+    return -(-trips // (places + 1)) if places else 0
+
+
+def runs_in_blocks(trips: int, places: int, of_block: Callable[[int], float]) -> float:
+    """Estimate how many trips run forwards where the states at the start of blocks are on the disk.
+
+    All blocks but the last one run once more than alone: to pass them.
+
+    :param places: for states on the disk.
+    :param of_block: how many trips run of so many alone.
+    """
+    block = block_of(trips, places)
+    if not block:
+        return of_block(trips)
+    passed = -(-trips // block) - 1
+    return passed * (block + of_block(block)) + of_block(trips - passed * block)
+
+
+def growing(least: int, most: int, by: float = 1.5) -> list[int]:
+    """Return numbers from one to another, each some times the one before."""
+    found = [least]
+    while found[-1] < most:
+        found.append(min(most, max(found[-1] + 1, int(found[-1] * by))))
+    return found if least <= most else []
 
 
 def runs_of_states(trips: int, places: int) -> int:

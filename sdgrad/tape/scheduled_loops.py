@@ -19,7 +19,7 @@ whether the state is kept (``sdgrad_online_schedule.h``; Wang, Moin & Iaccarino 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import dace
@@ -50,7 +50,7 @@ from sdgrad.program.tree import (
     whole_region,
     writes,
 )
-from sdgrad.runtime.libraries.checkpoint_schedule import FORWARDS, PARTS, STATE, TAPE, CheckpointSchedule
+from sdgrad.runtime.libraries.checkpoint_schedule import DISK, FORWARDS, PARTS, STATE, TAPE, CheckpointSchedule
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym, to_ast
 from sdgrad.tape.plan import Checkpoint
@@ -65,7 +65,8 @@ def forward(loop: Loop, found: Checkpoint, again: Block, tapes: Sequence[Contain
     """
     once = [_copy(kept, state, None, loop.source, names) for state, kept in found.fixed]
     states = {f"{STATE}{k}": _whole(kept) for k, (_, kept) in enumerate(found.saved)}
-    kept = {**states, **{f"{TAPE}{k}": _whole(tape) for k, tape in enumerate(tapes)}}
+    disk = {f"{DISK}{k}": _whole(kept) for k, (_, kept) in enumerate(found.disk)}
+    kept = {**states, **disk, **{f"{TAPE}{k}": _whole(tape) for k, tape in enumerate(tapes)}}
     run: list[Node]
     if found.is_open:
         run = [_until_the_end(loop, found, names), _call("end", found, loop.source)]
@@ -77,11 +78,11 @@ def forward(loop: Loop, found: Checkpoint, again: Block, tapes: Sequence[Contain
 
 def _beginning(found: Checkpoint) -> tuple[str, tuple[int, ...]]:
     """Return how a loop's schedule begins, and the numbers that it is given."""
-    trips, room, apart = int(found.trips.count), found.room, 1
+    trips, room, apart, disk = int(found.trips.count), found.room, 1, 0
     if not found.is_open and not found.one_tape:
-        return "start", (trips, room.state_units, room.tape_units, room.units, apart)
+        return "start", (trips, room.state_units, room.tape_units, room.units, apart, disk)
     kind = "start_online" if found.is_open else "start_states"
-    return kind, (room.states, room.tapes, trips, 1 if found.one_tape else trips)
+    return kind, (room.states, room.tapes, trips, 1 if found.one_tape else trips, disk)
 
 
 def settled(program: Program) -> Program:
@@ -104,8 +105,7 @@ def _until_the_end(loop: Loop, found: Checkpoint, names: Names) -> Loop:
     """Return a loop that does not know its trips, and keeps the states that the schedule asks for."""
     save = found.symbols["save"]
     place = SymbolAssign(save, _number(found, "save", names), dace.int64)
-    keep = tuple(_copy(kept, state, sym(save), loop.source, names) for state, kept in found.saved)
-    return replace(loop, body=(_call("trip", found, loop.source), place, _if_any(save, keep), *loop.body))
+    return replace(loop, body=(_call("trip", found, loop.source), place, *_save(loop, found, names), *loop.body))
 
 
 def backward(loop: Loop, found: Checkpoint, again: Block, reverse: Block, program: Program, names: Names) -> list[Node]:
@@ -134,10 +134,8 @@ def _parts(loop: Loop, found: Checkpoint, kind: str, bodies: Sequence[Block], na
     for part in FORWARDS if kind == "forwards" else found.symbols:
         body.append(SymbolAssign(found.symbols[part], _number(found, part, names), dace.int64))
     if kind != "forwards":
-        back = tuple(_copy(state, kept, number["restore"], loop.source, names) for state, kept in found.saved)
-        body.append(_if_any(found.symbols["restore"], back))
-    keep = tuple(_copy(kept, state, number["save"], loop.source, names) for state, kept in found.saved)
-    body.append(_if_any(found.symbols["save"], keep))
+        body += _restore(loop, found, names)
+    body += _save(loop, found, names)
     body.append(_trips(loop, found, number["first"], number["taped"] - 1, loop.body))
     body += _tape_of(found, number["into"] - number["taped"], number["into_unit"])
     body.append(_trips(loop, found, number["taped"], number["last"] - 1, bodies[0]))
@@ -147,6 +145,29 @@ def _parts(loop: Loop, found: Checkpoint, kind: str, bodies: Sequence[Block], na
     flag = _number(found, "ahead" if kind == "forwards" else "left", names)
     more = replace(flag, expr=code.parse(f"{flag.loads[0].name} != 0"))
     return Loop(names.fresh(f"part_{loop.symbol}"), _value(0), None, _value(1), tuple(body), loop.source, also=more)
+
+
+def _save(loop: Loop, found: Checkpoint, names: Names) -> list[Node]:
+    """Keep the state in the place that the schedule says, in memory or on the disk."""
+    return [
+        _if(test, tuple(_copy(kept, state, place, loop.source, names) for state, kept in pairs))
+        for test, place, pairs in _places(found, found.symbols["save"])
+    ]
+
+
+def _restore(loop: Loop, found: Checkpoint, names: Names) -> list[Node]:
+    """Put the state of the place back that the schedule says."""
+    return [
+        _if(test, tuple(_copy(state, kept, place, loop.source, names) for state, kept in pairs))
+        for test, place, pairs in _places(found, found.symbols["restore"])
+    ]
+
+
+def _places(found: Checkpoint, number: str) -> Iterator[tuple[str, Expr, Sequence[tuple[Container, Container]]]]:
+    """Yield how to tell that a number is a place in memory, or on the disk, that place, and what lies there."""
+    yield f"{number} >= 0", sym(number), found.saved
+    if found.disk:
+        yield f"{number} <= -2", -2 - sym(number), found.disk
 
 
 def _whole(container: Container) -> Region:
@@ -171,9 +192,8 @@ def _tape_of(found: Checkpoint, base: Expr, unit: Expr) -> list[Node]:
     return [SymbolAssign(symbol, _value(value), dace.int64) for symbol, value in pairs]
 
 
-def _if_any(symbol: str, block: Block) -> Branch:
-    """Run a block if a place is given."""
-    return Branch(((Value((), code.parse(f"{symbol} >= 0")), block),))
+def _if(test: str, block: Block) -> Branch:
+    return Branch(((Value((), code.parse(test)), block),))
 
 
 def _trips(loop: Loop, found: Checkpoint, first: Expr, last: Expr, body: Block, direction: int = 1) -> Loop:

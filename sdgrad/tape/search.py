@@ -42,6 +42,7 @@ def plan_tape(
     least: bool = False,
     nested: bool = False,
     part: bool = False,
+    disk: bool = False,
 ) -> TapePlan:
     """Choose the tape plan of a program.
 
@@ -51,8 +52,9 @@ def plan_tape(
     :param least: True for checkpoints on every loop that can have them, in as little room as there can be.
     :param nested: True for checkpoints on loops inside of these, too.
     :param part: the program becomes a part of another one: True for no places for any number of trips.
+    :param disk: True for loops with checkpoints that may keep states on the disk.
     """
-    search = Search(program, activity, operand_needs, names, Memory.of(program), rerun, least, nested, part)
+    search = Search(program, activity, operand_needs, names, Memory.of(program), rerun, least, nested, part, disk)
     best = search.with_checkpoints(*search.redoing(*search.undoing())) if rerun else search.first()[0]
     names.add(c.name for c in best.containers)
     names.add(k.name for k in best.all_kept())
@@ -73,6 +75,7 @@ class Search:
     least: bool = False
     nested: bool = False
     part: bool = False
+    disk: bool = False
     cuts: dict[tuple, set[str]] = field(default_factory=dict)  # answers that all trials share
 
     def plan(self, asked: Trial) -> tuple[TapePlan, set[str]] | None:
@@ -141,7 +144,7 @@ class Search:
     ) -> Trial | None:
         """Ask for checkpoints on one more loop as well; None if it cannot have them."""
         least = least or self.least
-        made = checkpoints.checkpoint(self.program, self.memory, plan, path, self.names, least, one_tape)
+        made = checkpoints.checkpoint(self.program, self.memory, plan, path, self.names, least, one_tape, self.disk)
         if made is None or self.part and made.is_open:
             return None
         return replace(asked, checkpoints={**asked.checkpoints, path: made})

@@ -14,7 +14,7 @@ SOURCE = """
 #include "sdgrad_online_schedule.h"
 using Online = sdgrad::OnlineSchedule;
 extern "C" {
-void start(int64_t places, int64_t block, int64_t *n) { sdgrad::start_online_schedule(places, block, n); }
+void start(int64_t places, int64_t block, int disk, int64_t *n) { sdgrad::start_online_schedule(places, block, disk, n); }
 void trip(int64_t *n) { reinterpret_cast<Online *>(n)->trip(); }
 void end(int64_t *n) { reinterpret_cast<Online *>(n)->end(); }
 void next(int64_t *n) { reinterpret_cast<Online *>(n)->next(); }
@@ -26,7 +26,7 @@ void next(int64_t *n) { reinterpret_cast<Online *>(n)->next(); }
 def library(tmp_path_factory):
     found = loaded(SOURCE, tmp_path_factory.mktemp("online_schedules"))
     address = np.ctypeslib.ndpointer(np.int64)
-    found.start.argtypes = [ctypes.c_int64] * 2 + [address]
+    found.start.argtypes = [ctypes.c_int64, ctypes.c_int64, ctypes.c_int, address]
     found.trip.argtypes = found.end.argtypes = found.next.argtypes = [address]
     return found
 
@@ -37,7 +37,7 @@ class Machine:
     def __init__(self, library, trips, places, block):
         self.library, self.trips, self.block = library, trips, block
         self.numbers = np.full(count_of_online_numbers(places) + 1, -7, np.int64)
-        library.start(places, block, self.numbers)
+        library.start(places, block, 0, self.numbers)
         self.states, self.tapes = [None] * places, [None] * block
         self.ran = np.zeros(trips, int)
 

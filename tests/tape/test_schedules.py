@@ -13,9 +13,11 @@ from sdgrad.tape.schedule_counts import runs_of_states
 SOURCE = """
 #include "sdgrad_schedule.h"
 extern "C" {
-int64_t items(int64_t trips, int64_t state, int64_t room) { return sdgrad::schedule_items(trips, state, room); }
-int start(int64_t trips, int64_t state, int64_t tape, int64_t room, int mixed, int apart, int64_t *numbers) {
-    try { sdgrad::start_schedule(trips, state, tape, room, apart, numbers, mixed); } catch (...) { return 0; }
+int64_t items(int64_t trips, int64_t state, int64_t room, int64_t block) {
+    return sdgrad::schedule_items(trips, state, room, block);
+}
+int start(int64_t trips, int64_t state, int64_t tape, int64_t room, int64_t block, int mixed, int apart, int64_t *numbers) {
+    try { sdgrad::start_schedule(trips, state, tape, room, apart, block, numbers, mixed); } catch (...) { return 0; }
     return 1;
 }
 void next(int64_t *numbers, int backwards) {
@@ -29,9 +31,9 @@ void next(int64_t *numbers, int backwards) {
 def library(tmp_path_factory):
     found = loaded(SOURCE, tmp_path_factory.mktemp("schedules"))
     found.items.restype = ctypes.c_int64
-    found.items.argtypes = [ctypes.c_int64] * 3
+    found.items.argtypes = [ctypes.c_int64] * 4
     address = np.ctypeslib.ndpointer(np.int64)
-    found.start.argtypes = [*[ctypes.c_int64] * 4, *[ctypes.c_int] * 2, address]
+    found.start.argtypes = [*[ctypes.c_int64] * 5, *[ctypes.c_int] * 2, address]
     found.next.argtypes = [address, ctypes.c_int]
     return found
 
@@ -39,12 +41,13 @@ def library(tmp_path_factory):
 class Machine:
     """Run a schedule on a room, or on arrays of places, that know what is in them; count trips that run forwards."""
 
-    def __init__(self, library, trips, state, tape, room, mixed=True, apart=False):
+    def __init__(self, library, trips, state, tape, room, mixed=True, apart=False, block=0):
         self.library, self.state, self.tape, self.trips = library, state, tape, trips
-        count = count_of_numbers(trips, state, room)
-        assert count == BEFORE_ITEMS + 4 * library.items(trips, state, room)
+        count = count_of_numbers(trips, state, room, block)
+        assert count == BEFORE_ITEMS + 4 * library.items(trips, state, room, block)
         self.numbers = np.full(count + 1, -7, np.int64)
-        self.is_possible = bool(library.start(trips, state, tape, room, mixed, apart, self.numbers))
+        self.is_possible = bool(library.start(trips, state, tape, room, block, mixed, apart, self.numbers))
+        self.disk = [None] * (-(-trips // block) - 1 if block else 0)
         shared = [None] * room
         self.states = [None] * trips if state == 0 else [None] * (room // state) if apart else shared
         self.tapes = [None] * (room // tape) if apart else shared
@@ -58,15 +61,19 @@ class Machine:
     def has(self, array, place, size, what):
         assert place >= 0 and array[place : place + size] == [what] * size, f"no {what} at {place}"
 
+    def states_at(self, place):
+        """The array of a place for a state, the place in it, and its size: places of the disk are -2, -3, .."""
+        return (self.disk, -2 - place, 1) if place <= -2 else (self.states, place, self.sizes[0])
+
     def part(self, backwards):
         self.library.next(self.numbers, backwards)
         now = dict(zip(PARTS, map(int, self.numbers), strict=False))
-        state, tape = self.sizes
-        if now["restore"] >= 0:
+        tape = self.sizes[1]
+        if now["restore"] != -1:
             self.at = now["first"]
-            self.has(self.states, now["restore"], state, ("state", self.at))
-        if now["save"] >= 0:
-            self.put(self.states, now["save"], state, ("state", self.at))
+            self.has(*self.states_at(now["restore"]), ("state", self.at))
+        if now["save"] != -1:
+            self.put(*self.states_at(now["save"]), ("state", self.at))
         assert now["first"] == self.at and now["first"] <= now["taped"] <= now["last"]
         self.ran += now["last"] - now["first"]
         for k in range(now["last"] - now["taped"]):
@@ -151,6 +158,19 @@ def test_random_schedules(library):
             assert ran == trips if room >= trips * tape and mixed else ran >= trips
             possible += 1
     assert possible > 8_000
+
+
+def test_random_schedules_with_states_on_the_disk(library):
+    """As above; a state at the start of each block but the last one is on the disk, and the others run as alone."""
+    rng = np.random.default_rng(4)
+    for _ in range(3_000):
+        trips, state, tape = (int(rng.integers(low, high)) for low, high in ((1, 40), (1, 4), (1, 4)))
+        room, block = int(rng.integers(state + tape, 60)), int(rng.integers(1, 41))
+        mixed, apart = (bool(rng.integers(2)) for _ in range(2))
+        ran = Machine(library, trips, state, tape, room, mixed, apart, block).run()
+        last = trips - (-(-trips // block) - 1) * block
+        each, rest = (Machine(library, n, state, tape, room, mixed).run() for n in (min(trips, block), last))
+        assert ran == (trips - last) + (-(-trips // block) - 1) * each + rest
 
 
 def test_a_copy_starts_again_where_the_first_one_was(library):

@@ -25,6 +25,8 @@ from sdgrad.optimize.dataflow.checkpoint_places import (
     bytes_of_place,
     is_own,
     kept_by,
+    on_disk_by,
+    with_disk,
     with_places,
     with_start,
 )
@@ -40,7 +42,7 @@ from sdgrad.runtime.libraries.checkpoint_schedule import (
     schedule_calls,
 )
 from sdgrad.tape.room import Units, units_for
-from sdgrad.tape.schedule_counts import runs, table_bytes
+from sdgrad.tape.schedule_counts import block_of, growing, runs, runs_in_blocks, table_bytes
 
 BYTES = {dace.uint8, dace.int8}  # may lie over numbers of any type (C++20, 7.2.1)
 
@@ -89,6 +91,7 @@ class LoopRoom:
     :param units: of the room; those of arrays apart have no size.
     :param given: units that the room has been given so far.
     :param fixed: it cannot be given others.
+    :param disk: arrays for states on the disk.
     """
 
     numbers: str
@@ -99,6 +102,7 @@ class LoopRoom:
     given: int
     apart: bool = True
     fixed: bool = True
+    disk: tuple[Container, ...] = ()
 
     @staticmethod
     def of(start: NodeCall, program: Program) -> LoopRoom:
@@ -106,7 +110,8 @@ class LoopRoom:
         trips, state_units, tape_units, given = start.node.given[:4]
         states, tapes = kept_by(start, program)
         apart = Units(0, state_units, tape_units)
-        own = LoopRoom(start.outputs["_numbers"].container, trips, states, tapes, apart, given)
+        numbers, disk = start.outputs["_numbers"].container, on_disk_by(start, program)
+        own = LoopRoom(numbers, trips, states, tapes, apart, given, disk=disk)
         if not states or not tapes or not all(is_own(c, program) for c in (*states, *tapes)):
             return own
         return own._shared() or replace(own, fixed=False)
@@ -132,45 +137,63 @@ class LoopRoom:
         """Return the units with which no trip runs twice."""
         return self.given if self.fixed else self.trips * self.units.tape
 
-    def bytes(self, given: int) -> int:
-        """Return the bytes of so many units."""
+    def bytes(self, given: int, places: int = 0) -> int:
+        """Return the bytes of so many units, beside places on the disk."""
         if not self.apart:
             return given * self.units.size
         pairs = zip((self.states, self.tapes), self._places(given), strict=True)
         return sum(places * sum(map(bytes_of_place, found)) for found, places in pairs)
 
-    def again(self, given: int) -> float:
-        """Estimate how many trips run again."""
-        return 0.0 if self.fixed else runs(self.trips, self.units.state, self.units.tape, given) - self.trips
+    def again(self, given: int, places: int = 0) -> float:
+        """Estimate how many trips run again.
+
+        :param places: for states on the disk.
+        """
+        if self.fixed:
+            return 0.0
+        state, tape = self.units.state, self.units.tape
+        return runs_in_blocks(self.trips, places, lambda n: runs(n, state, tape, given, self.trips)) - self.trips
+
+    def on_disk(self, bytes: int) -> list[tuple[int, int]]:
+        """Return units, and places on the disk, that are worth trying within some bytes of it."""
+        if self.fixed or not self.disk or self.units.state == 0:
+            return []
+        most = min(self.trips - 1, bytes // sum(map(bytes_of_place, self.disk)))
+        return [(units, places) for units in growing(self.least, self.most) for places in growing(1, most)]
+
+    def traffic(self, given: int, places: int) -> int:
+        """Return the bytes that are written to the disk and read from it."""
+        return 2 * places * sum(map(bytes_of_place, self.disk))
 
     @property
     def reckoned(self) -> int:
         """Return for how many trips the cost model takes the loop."""
         return self.trips
 
-    def table(self, given: int) -> int:
+    def table(self, given: int, places: int = 0) -> int:
         """Return the bytes of the table by which the schedule decides."""
-        return table_bytes(self.trips, self.units.state, self.units.tape, given)
+        return table_bytes(block_of(self.trips, places) or self.trips, self.units.state, self.units.tape, given)
 
     def _places(self, given: int) -> tuple[int, int]:
         """Return for how many states and tapes there are places apart."""
         return given // self.units.state if self.units.state else self.trips, given // self.units.tape
 
-    def placed(self, program: Program, given: int | None = None) -> Program:
+    def placed(self, program: Program, given: int | None = None, places: int = 0) -> Program:
         """Return the program with the room in its place.
 
         :param given: units of the room; None: as many as it has been given.
+        :param places: for states on the disk.
         """
-        units, room = self.units, self.given if given is None else given
+        units, room, block = self.units, self.given if given is None else given, block_of(self.trips, places)
+        program = with_disk(program, self.disk, places)
         numbers = program.containers[self.numbers]
-        if self.apart and room == self.given:
-            begins = CheckpointSchedule("start", (self.trips, units.state, units.tape, room, int(self.apart)))
+        begins = CheckpointSchedule("start", [self.trips, units.state, units.tape, room, int(self.apart), block])
+        if self.apart and room == self.given and not block:
             return with_start(program, begins, numbers)
         made = self._resized(room) if self.apart else self._in_one(Names(program.containers).fresh("room"), room)
-        begins = CheckpointSchedule("start", [self.trips, units.state, units.tape, room, int(self.apart)])
         if not self.apart and len({c.dtype for c in (*self.states, *self.tapes)} - BYTES) > 1:
             begins.implementation = SEVERAL_TYPES
-        count = count_of_numbers(self.trips, units.state, room)
+        count = count_of_numbers(self.trips, units.state, room, block)
         program = replace(program, containers={**program.containers, **made})
         return with_start(program, begins, numbers, count)
 

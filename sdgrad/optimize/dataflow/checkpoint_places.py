@@ -9,9 +9,29 @@ import dace
 import sympy
 
 from sdgrad.program.descriptors import dense
-from sdgrad.program.own_memory import has_own_memory
-from sdgrad.program.tree import Block, Container, Loop, Node, NodeCall, Program, rewritten, walk, whole_region
-from sdgrad.runtime.libraries.checkpoint_schedule import ASKING, STATE, TAPE, CheckpointSchedule, schedule_calls
+from sdgrad.program.own_memory import has_own_memory, on_disk
+from sdgrad.program.tree import (
+    Block,
+    Branch,
+    Container,
+    Leaf,
+    Loop,
+    Node,
+    NodeCall,
+    Program,
+    children,
+    rewritten,
+    walk,
+    whole_region,
+)
+from sdgrad.runtime.libraries.checkpoint_schedule import (
+    ASKING,
+    DISK,
+    STATE,
+    TAPE,
+    CheckpointSchedule,
+    schedule_calls,
+)
 
 
 def kept_by(start: NodeCall, program: Program) -> tuple[tuple[Container, ...], tuple[Container, ...]]:
@@ -19,6 +39,11 @@ def kept_by(start: NodeCall, program: Program) -> tuple[tuple[Container, ...], t
     kept = {c: program.containers[r.container] for c, r in start.outputs.items()}
     states, tapes = (tuple(c for n, c in kept.items() if n.startswith(kind)) for kind in (STATE, TAPE))
     return states, tapes
+
+
+def on_disk_by(start: NodeCall, program: Program) -> tuple[Container, ...]:
+    """Return the arrays on the disk that a loop may keep states in, from the start of its schedule."""
+    return tuple(program.containers[r.container] for c, r in start.outputs.items() if c.startswith(DISK))
 
 
 def is_own(container: Container, program: Program) -> bool:
@@ -36,6 +61,28 @@ def with_places(containers: Sequence[Container], places: int) -> dict[str, Conta
     """Return arrays with another number of places, by name."""
     size = sympy.Integer(places)
     return {c.name: replace(c, desc=dense(c.dtype, [size, *c.desc.shape[1:]], True)) for c in containers}
+
+
+def with_disk(program: Program, containers: Sequence[Container], places: int) -> Program:
+    """Give states on the disk so many places; with none, what would keep them there is left out."""
+    if not places:
+        return without_copies(program, containers)
+    size = sympy.Integer(places)
+    made = {c.name: replace(c, desc=on_disk(c.dtype, [size, *c.shape[1:]])) for c in containers}
+    return replace(program, containers={**program.containers, **made})
+
+
+def without_copies(program: Program, containers: Sequence[Container]) -> Program:
+    """Leave out arrays of states, and the branches that keep a state in them, or put one back."""
+    names = {c.name for c in containers}
+
+    def changed(node: Node) -> Block:
+        """Leave out such a branch."""
+        copies = [n for block in children(node) for n in block if isinstance(n, Leaf)] if isinstance(node, Branch) else []
+        return () if any(x.container in names for n in copies for x in n.accesses) else (node,)
+
+    kept = {n: c for n, c in program.containers.items() if n not in names}
+    return replace(program, containers=kept, body=rewritten(program.body, changed)) if names else program
 
 
 def trip_of(numbers: str, program: Program) -> Block:

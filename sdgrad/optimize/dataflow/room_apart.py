@@ -13,8 +13,11 @@ from sdgrad.optimize.dataflow.checkpoint_places import (
     bytes_of_place,
     is_own,
     kept_by,
+    on_disk_by,
+    with_disk,
     with_places,
     with_start,
+    without_copies,
 )
 from sdgrad.program.tree import Container, NodeCall, Program
 from sdgrad.runtime.libraries.checkpoint_schedule import (
@@ -23,7 +26,7 @@ from sdgrad.runtime.libraries.checkpoint_schedule import (
     count_of_online_numbers,
 )
 from sdgrad.tape.room import Room
-from sdgrad.tape.schedule_counts import online_runs, runs_of_states, table_bytes
+from sdgrad.tape.schedule_counts import block_of, growing, online_runs, runs_in_blocks, runs_of_states, table_bytes
 
 RECKONED = 1 << 10
 """Trips of a loop that may end at any, for estimates of its time."""
@@ -44,6 +47,8 @@ class RoomApart:
     :param trips: as many as there may be.
     :param most_tapes: the most places for tapes that it may be given.
     :param fixed: it cannot be given others.
+    :param disk: arrays for states on the disk. A loop that does not know its trips keeps all states there, or none: a
+        unit is the tape of a trip then.
     """
 
     kind: str
@@ -54,15 +59,17 @@ class RoomApart:
     trips: int
     most_tapes: int
     fixed: bool
+    disk: tuple[Container, ...] = ()
 
     @staticmethod
     def of(start: NodeCall, program: Program) -> RoomApart:
         """Find what a loop keeps, from the start of its schedule."""
         states, tapes = kept_by(start, program)
-        places, block, trips, most = start.node.given
+        places, block, trips, most = start.node.given[:4]
         fixed = not states or not all(is_own(c, program) for c in (*states, *tapes)) or (not tapes and most > 1)
         numbers = start.outputs["_numbers"].container
-        return RoomApart(start.node.kind, numbers, states, tapes, (places, block), trips, most, fixed)
+        disk = on_disk_by(start, program)
+        return RoomApart(start.node.kind, numbers, states, tapes, (places, block), trips, most, fixed, disk)
 
     @property
     def given(self) -> int:
@@ -87,10 +94,12 @@ class RoomApart:
             return 0
         return self.trips if self.most_tapes == 1 else math.isqrt(self.trips) + 1
 
-    def divided(self, given: int) -> tuple[int, int]:
-        """Return for how many states and tapes there are places."""
+    def divided(self, given: int, places: int = 0) -> tuple[int, int]:
+        """Return for how many states and tapes there are places in memory, beside those on the disk."""
         if given == 0:
             return self.places
+        if self.all_on_disk(places):
+            return 0, given
         if self.most_tapes == 1:
             return given, 1
         state, tape = self.sizes
@@ -101,46 +110,79 @@ class RoomApart:
             block = max(block + 1, int(block * GROWTH))
         return best
 
-    def bytes(self, given: int) -> int:
-        """Return the bytes of so many units."""
-        return sum(n * size for n, size in zip(self.divided(given), self.sizes, strict=True))
+    def all_on_disk(self, places: int) -> bool:
+        """True if no state is in memory with some places on the disk."""
+        return places > 0 and self.kind == "start_online"
 
-    def again(self, given: int) -> float:
-        """Estimate how many trips run again, of as many as the cost model reckons with."""
+    def bytes(self, given: int, places: int = 0) -> int:
+        """Return the bytes of so many units, beside places on the disk."""
+        return sum(n * size for n, size in zip(self.divided(given, places), self.sizes, strict=True))
+
+    def again(self, given: int, places: int = 0) -> float:
+        """Estimate how many trips run again, of as many as the cost model reckons with.
+
+        :param places: for states on the disk.
+        """
         if self.fixed:
             return 0.0
         if self.kind == "start_states":
-            return runs_of_states(self.trips, self.divided(given)[0]) - self.trips
-        return online_runs(self.reckoned, *self.divided(given)) - self.reckoned
+            states = self.divided(given)[0]
+            return runs_in_blocks(self.trips, places, lambda n: runs_of_states(n, states)) - self.trips
+        states, block = self.divided(given, places)
+        return online_runs(self.reckoned, places or states, block) - self.reckoned
+
+    def on_disk(self, bytes: int) -> list[tuple[int, int]]:
+        """Return units, and places on the disk, that are worth trying within some bytes of it."""
+        if self.fixed or not self.disk:
+            return []
+        most = bytes // sum(map(bytes_of_place, self.disk))
+        if self.kind == "start_states":
+            counts = growing(1, min(self.trips - 1, most))
+            return [(units, places) for units in growing(self.least, self.most) for places in counts]
+        blocks = growing(1, min(self.most_tapes, RECKONED))
+        return [(block, min(most, -(-self.trips // block))) for block in blocks if most]
+
+    def traffic(self, given: int, places: int) -> int:
+        """Return the bytes that are written to the disk and read from it, of trips that the cost model reckons with."""
+        count = places if self.kind == "start_states" else min(places, -(-self.reckoned // max(1, given)))
+        return 2 * count * sum(map(bytes_of_place, self.disk))
 
     @property
     def reckoned(self) -> int:
         """Return for how many trips the cost model takes the loop."""
         return self.trips if self.kind == "start_states" else min(self.trips, RECKONED)
 
-    def table(self, given: int) -> int:
+    def table(self, given: int, places: int = 0) -> int:
         """Return the bytes of the schedule's table: one that asks after each trip has none."""
         if self.kind == "start_online":
             return 0
-        room = Room.of_states(self.divided(given)[0])
-        return table_bytes(self.trips, room.state_units, room.tape_units, room.units, mixed=False)
+        room, longest = Room.of_states(self.divided(given)[0]), block_of(self.trips, places) or self.trips
+        return table_bytes(longest, room.state_units, room.tape_units, room.units, mixed=False)
 
-    def placed(self, program: Program, given: int = 0) -> Program:
+    def placed(self, program: Program, given: int = 0, places: int = 0) -> Program:
         """Return the program with the room in its place.
 
         :param given: units of the room; 0: it stays as it is.
+        :param places: for states on the disk.
         """
-        found, numbers = self.divided(given), program.containers[self.numbers]
-        begins = CheckpointSchedule(self.kind, [*found, self.trips, self.most_tapes])
+        found, numbers = self.divided(given, places), program.containers[self.numbers]
+        program = with_disk(program, self.disk, places)
+        if self.all_on_disk(places):
+            begins = CheckpointSchedule(self.kind, [places, found[1], self.trips, self.most_tapes, 1])
+            program = without_copies(program, self.states)
+        else:
+            block = block_of(self.trips, places)
+            begins = CheckpointSchedule(self.kind, [*found, self.trips, self.most_tapes, block])
         if given == 0:
             return with_start(program, begins, numbers)
-        made = with_places(self.states, found[0]) | with_places(self.tapes, found[1])
+        states = {} if self.all_on_disk(places) else with_places(self.states, found[0])
+        made = states | with_places(self.tapes, found[1])
         program = replace(program, containers={**program.containers, **made})
-        return with_start(program, begins, numbers, self._count_of_numbers(found[0]))
+        return with_start(program, begins, numbers, self._count_of_numbers(found[0], places))
 
-    def _count_of_numbers(self, places: int) -> int:
-        """Return how many numbers the schedule has with places for some states."""
+    def _count_of_numbers(self, states: int, places: int) -> int:
+        """Return how many numbers the schedule has with places for some states, and others on the disk."""
         if self.kind == "start_online":
-            return count_of_online_numbers(places)
-        room = Room.of_states(places)
-        return count_of_numbers(self.trips, room.state_units, room.units)
+            return count_of_online_numbers(places or states)
+        room = Room.of_states(states)
+        return count_of_numbers(self.trips, room.state_units, room.units, block_of(self.trips, places))

@@ -22,6 +22,20 @@ namespace sdgrad
     constexpr std::size_t CHECKED = std::size_t(1) << 30;
     constexpr std::size_t LARGE_PAGE = std::size_t(1) << 21;  // a large one
 
+    constexpr std::size_t ON_DISK = std::size_t(1) << 16;     // the alignment of arrays in files
+
+    struct NoDisk : std::bad_alloc
+    {
+    };
+
+    struct Files
+    {
+        void *(*map)(std::size_t bytes);
+        void (*unmap)(void *array);
+    };
+
+    inline Files in_file{};  // of programs that have such arrays
+
     // Stands in the ALIGNMENT bytes before an array.
     struct Block
     {
@@ -149,6 +163,8 @@ namespace dace
     template <typename T>
     T *aligned_new_array(std::size_t size, std::size_t alignment)
     {
+        if (alignment == sdgrad::ON_DISK)
+            return static_cast<T *>(sdgrad::in_file.map(size * sizeof(T)));
         if constexpr (std::is_trivially_destructible<T>::value)
             return static_cast<T *>(sdgrad::allocate(size * sizeof(T)));
         else
@@ -158,7 +174,9 @@ namespace dace
     template <typename T>
     void aligned_delete_array(T *array, std::size_t alignment)
     {
-        if constexpr (std::is_trivially_destructible<T>::value)
+        if (alignment == sdgrad::ON_DISK)
+            sdgrad::in_file.unmap(const_cast<std::remove_cv_t<T> *>(array));
+        else if constexpr (std::is_trivially_destructible<T>::value)
             sdgrad::release(const_cast<std::remove_cv_t<T> *>(array));
         else
             delete[] array;

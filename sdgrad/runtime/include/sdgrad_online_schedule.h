@@ -25,6 +25,7 @@ struct OnlineSchedule {
     int64_t until, back;
     int64_t out_of, out_of_unit;
     int64_t places, block;   // states that there is room for, and trips of a block
+    int64_t on_disk;         // 1: that room is on the disk
     int64_t at, open;        // the trip whose state is there, and trips left to run backwards
     int64_t count, arrived;  // states in use, and 1 if the trip at hand is where the next one is kept
     Item items[1];           // as many as places: after those in use stand those whose places are free
@@ -32,7 +33,8 @@ struct OnlineSchedule {
     // Before a trip of the way forwards: find where its state is kept.
     void trip() {
         save = -1;
-        if (at % block == 0) save = keep(at == 0 ? NEVER : 0);
+        if (on_disk) leave_files();
+        if (at % block == 0) save = place(keep(at == 0 ? NEVER : 0));
         ++at;
     }
 
@@ -44,11 +46,12 @@ struct OnlineSchedule {
     // Find the next part of the way backwards.
     void next() {
         restore = save = -1, into = into_unit = until = back = out_of = out_of_unit = 0;
+        if (on_disk) leave_files();
         if (arrived) {
-            save = push(at, 0);
+            save = place(push(at, 0));
         } else {
             at = items[count - 1].first;
-            restore = items[count - 1].place;
+            restore = place(items[count - 1].place);
         }
         const int64_t blocks = (open - at + block - 1) / block, free = places - count;
         arrived = blocks > 1 && free > 0;
@@ -63,6 +66,9 @@ struct OnlineSchedule {
     }
 
   private:
+    // As in a CheckpointSchedule.
+    int64_t place(int64_t found) const { return on_disk && found >= 0 ? -2 - found : found; }
+
     int64_t push(int64_t trip, int64_t level) {
         items[count].first = trip, items[count].level = level;
         return items[count++].place;
@@ -91,11 +97,11 @@ struct OnlineSchedule {
     }
 };
 
-// `places`: states that there is room for; `block`: trips with a tape at a time.
-inline void start_online_schedule(int64_t places, int64_t block, int64_t *numbers) {
+// `places`: states that there is room for, in memory or on the disk; `block`: trips with a tape at a time.
+inline void start_online_schedule(int64_t places, int64_t block, bool on_disk, int64_t *numbers) {
     auto &schedule = *reinterpret_cast<OnlineSchedule *>(numbers);
     std::fill_n(numbers, 13, 0);
-    schedule.places = places, schedule.block = block;
+    schedule.places = places, schedule.block = block, schedule.on_disk = on_disk;
     schedule.at = schedule.open = schedule.count = schedule.arrived = 0;
     for (int64_t k = 0; k < places; ++k) schedule.items[k] = {0, 0, k};
 }

@@ -7,7 +7,14 @@
 // Revolve, ACM TOMS 26, 2000). Up to a number of trips the least count is found by dynamic programming; longer ranges
 // are split by how many trips can run backwards with so many runs of each, which takes up to a fiftieth more runs.
 // States and tapes lie in the order of their trips, so that the room is a stack.
+//
+// Where a disk holds states, too, trips are taken in blocks: the way forwards keeps the state at the start of each block
+// on the disk, but for the last one, and each block runs backwards in the room, from its state (G. Aupy, J. Herrmann,
+// P. Hovland and Y. Robert, Optimal multistage algorithm for adjoint computation, SIAM J. Sci. Comput. 38, 2016: blocks
+// of one length are next to the best where the disk has room for all of them).
 #pragma once
+
+#include "sdgrad_disk.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -191,10 +198,12 @@ inline const CheckpointTable &checkpoint_table(int64_t trips, int64_t state, int
 //
 // Where states and tapes share a room, a state's place is given in units, and that of a tape in tapes, and units more.
 // Where they have arrays of their own (`apart`), both are given in places of these arrays: things that are in use at once
-// have different ones. States that take no unit have an array of their own, with a place for each trip.
+// have different ones. States that take no unit have an array of their own, with a place for each trip. A place of the
+// disk is -2, -3, ..
 struct CheckpointSchedule {
+    enum : int64_t { A_TAPE, IN_MEMORY, ON_DISK };
     struct Item {
-        int64_t is_state, first, last, place;  // of trips
+        int64_t kind, first, last, place;  // of trips
     };
 
     int64_t ahead, left;              // 1: there is another part of the way forwards; of that backwards
@@ -204,6 +213,7 @@ struct CheckpointSchedule {
     int64_t until, back;              // trips before `back` run backwards, down to `until`
     int64_t out_of, out_of_unit;      // place of the tape of that one
     int64_t state, tape, room, apart;
+    int64_t block;                    // trips from one state on the disk to the next one; 0: there is none on it
     const CheckpointTable *table;
     int64_t at, open, top, count;     // the trip whose state is there, trips left to run backwards, room and items in use
     Item items[1];                    // as many as schedule_items says
@@ -212,9 +222,11 @@ struct CheckpointSchedule {
     void next(bool backwards) {
         restore = save = -1, into = into_unit = until = back = out_of = out_of_unit = 0;
         first = taped = last = at;
-        if (backwards && at == open && count > 0 && items[count - 1].is_state) {
+        if (block > 0) leave_files();
+        if (backwards && at == open && count > 0 && items[count - 1].kind != A_TAPE) {
             at = first = taped = last = items[count - 1].first;
             restore = place_of_state(items[count - 1]);
+            if (items[count - 1].kind == ON_DISK) --count;
         }
         go();
         if (backwards && at == open && open > 0) reverse();
@@ -223,20 +235,28 @@ struct CheckpointSchedule {
 
   private:
     int64_t place_of_state(const Item &item) const {
+        if (item.kind == ON_DISK) return -2 - item.first / block;
         return state == 0 ? item.first : apart ? item.place / state : item.place;
     }
 
-    bool is_kept() const { return count > 0 && items[count - 1].is_state && items[count - 1].first == at; }
+    bool is_kept() const { return count > 0 && items[count - 1].kind == IN_MEMORY && items[count - 1].first == at; }
 
     void go() {
         while (at < open) {
+            if (block > 0 && open - at > block) {
+                if (last > first) return;
+                items[count++] = {ON_DISK, at, at, top};
+                save = place_of_state(items[count - 1]);
+                taped = last = at += block;
+                continue;
+            }
             const int64_t choice = table->choice(open - at, room - top, is_kept());
             if (choice == CheckpointTable::TAPE) {
                 if (is_kept()) top = items[--count].place;
                 tape_one();
             } else if (choice == CheckpointTable::SAVE) {
-                if (last > first || save >= 0) return;
-                items[count++] = {1, at, at, top};
+                if (last > first || save != -1) return;
+                items[count++] = {IN_MEMORY, at, at, top};
                 save = place_of_state(items[count - 1]);
                 top += state;
             } else {
@@ -249,7 +269,7 @@ struct CheckpointSchedule {
 
     void tape_one() {
         if (taped == last) into = top / tape, into_unit = apart ? 0 : top % tape;
-        if (count == 0 || items[count - 1].is_state || taped == last) items[count++] = {0, at, at, top};
+        if (count == 0 || items[count - 1].kind != A_TAPE || taped == last) items[count++] = {A_TAPE, at, at, top};
         items[count - 1].last = last = ++at;
         top += tape;
     }
@@ -260,32 +280,34 @@ struct CheckpointSchedule {
         out_of_unit = apart ? 0 : taken.place % tape;
         open = at = taken.first;
         top = taken.place;
-        while (count > 0 && items[count - 1].is_state && items[count - 1].first == open) top = items[--count].place;
+        while (count > 0 && items[count - 1].kind == IN_MEMORY && items[count - 1].first == open) top = items[--count].place;
     }
 };
 
 // The most items that are in use at once: states, and a run of tapes after each and before the first.
-inline int64_t schedule_items(int64_t trips, int64_t state, int64_t room) {
-    return 2 * std::min(trips, state == 0 ? trips : room / state) + 2;
+inline int64_t schedule_items(int64_t trips, int64_t state, int64_t room, int64_t block = 0) {
+    const int64_t blocks = block > 0 ? (trips + block - 1) / block : 1, each = block > 0 ? std::min(trips, block) : trips;
+    return blocks - 1 + 2 * std::min(each, state == 0 ? each : room / state) + 2;
 }
 
-// `mixed`: tapes may stay until their trips run backwards.
-inline void start_schedule(int64_t trips, int64_t state, int64_t tape, int64_t room, bool apart, int64_t *numbers,
-                           bool mixed = true) {
+// `mixed`: tapes may stay until their trips run backwards; `block`: trips between states on the disk, or 0.
+inline void start_schedule(int64_t trips, int64_t state, int64_t tape, int64_t room, bool apart, int64_t block,
+                           int64_t *numbers, bool mixed = true) {
     auto &schedule = *reinterpret_cast<CheckpointSchedule *>(numbers);
     trips = std::max(trips, int64_t(0));
-    const CheckpointTable &table = checkpoint_table(trips, state, tape, room, mixed);
-    if (trips > 0 && table.choice(trips, room, false) == CheckpointTable::IMPOSSIBLE)
+    const int64_t longest = block > 0 ? std::min(trips, block) : trips;
+    const CheckpointTable &table = checkpoint_table(longest, state, tape, room, mixed);
+    if (trips > 0 && table.choice(longest, room, false) == CheckpointTable::IMPOSSIBLE)
         throw std::length_error("the room for states and tapes of a loop is less than one state and the tape of a trip");
     std::fill_n(numbers, 13, 0);
-    schedule.state = state, schedule.tape = tape, schedule.room = room, schedule.apart = apart, schedule.table = &table;
-    schedule.at = schedule.top = schedule.count = 0, schedule.open = trips;
+    schedule.state = state, schedule.tape = tape, schedule.room = room, schedule.apart = apart, schedule.block = block;
+    schedule.at = schedule.top = schedule.count = 0, schedule.open = trips, schedule.table = &table;
     schedule.ahead = schedule.left = trips > 0;
 }
 
 // With places for some states, and for the tape of one trip at a time (Revolve): a tape takes more than half of the room.
-inline void start_schedule_of_states(int64_t places, int64_t trips, int64_t *numbers) {
-    start_schedule(trips, 1, places + 1, 2 * places + 1, true, numbers, false);
+inline void start_schedule_of_states(int64_t places, int64_t trips, int64_t block, int64_t *numbers) {
+    start_schedule(trips, 1, places + 1, 2 * places + 1, true, block, numbers, false);
 }
 
 }  // namespace sdgrad

@@ -1,0 +1,104 @@
+// Arrays of generated code in files, for states of loops that find no room in memory.
+//
+// Each array is a file without a name, mapped into memory: the system frees it with the mapping, or with the process,
+// however that ends. Files lie in SDGRAD_DISK_FOLDER, or else in TMPDIR, or /var/tmp.
+#pragma once
+
+#include "sdgrad_memory.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace sdgrad
+{
+    struct Mapping
+    {
+        void *memory;
+        std::size_t bytes;
+        Mapping *next;
+    };
+
+    inline Mapping *mappings = nullptr;  // of all programs of the process; changed where `waiting` is entered
+
+    inline std::string disk_folder()
+    {
+        for (const char *name : {"SDGRAD_DISK_FOLDER", "TMPDIR"})
+            if (const char *found = std::getenv(name); found && *found)
+                return found;
+        return "/var/tmp";
+    }
+
+    inline int nameless_file()
+    {
+        const std::string folder = disk_folder();
+#ifdef O_TMPFILE
+        if (const int file = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600); file >= 0)
+            return file;
+#endif
+        std::string path = folder + "/sdgrad_XXXXXX";
+        const int file = mkstemp(path.data());
+        if (file >= 0)
+            unlink(path.c_str());
+        return file;
+    }
+
+    // Room for some bytes on the disk: a file that only says how long it is would end the process where the disk is full.
+    inline bool reserved(int file, std::size_t bytes)
+    {
+#ifdef __linux__
+        if (fallocate(file, 0, 0, off_t(bytes)) == 0)
+            return true;
+        if (errno != EOPNOTSUPP)
+            return false;
+#endif
+        return ftruncate(file, off_t(bytes)) == 0;
+    }
+
+    __attribute__((noinline)) inline void *map_file(std::size_t bytes)
+    {
+        const int file = nameless_file();
+        void *memory = MAP_FAILED;
+        if (file >= 0 && reserved(file, bytes))
+            memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        if (file >= 0)
+            close(file);
+        if (memory == MAP_FAILED)
+            throw NoDisk();
+        Mapping *made = new Mapping{memory, bytes, nullptr};
+        waiting.enter();
+        made->next = mappings;
+        mappings = made;
+        waiting.leave();
+        return memory;
+    }
+
+    __attribute__((noinline)) inline void unmap_file(void *memory)
+    {
+        waiting.enter();
+        Mapping **at = &mappings;
+        while (*at && (*at)->memory != memory)
+            at = &(*at)->next;
+        Mapping *found = *at;
+        if (found)
+            *at = found->next;
+        waiting.leave();
+        if (found)
+            munmap(found->memory, found->bytes);
+        delete found;
+    }
+
+    // Take the pages of files out of the process: they are on the disk, or on their way, and are read again if needed.
+    inline void leave_files()
+    {
+        waiting.enter();
+        for (const Mapping *m = mappings; m; m = m->next)
+            madvise(m->memory, m->bytes, MADV_DONTNEED);
+        waiting.leave();
+    }
+
+    inline const bool has_files = (in_file = {map_file, unmap_file}, true);
+}  // namespace sdgrad
