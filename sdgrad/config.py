@@ -56,6 +56,10 @@ class Config:
     """The folder of compiled programs. None stands for ``sdgrad`` in the user's cache folder
     (``XDG_CACHE_HOME``, or ``~/.cache``); see :attr:`cache_folder`."""
 
+    disk_folder: Path | None = None
+    """The folder of the files in which states of loops lie (``disk_limit=``). None stands for ``TMPDIR``, or
+    ``/var/tmp``."""
+
     debug: bool = False
     """Compile generated code with debug information and with its assertions, and show whole tracebacks."""
 
@@ -186,15 +190,20 @@ def _check_level(value: Any) -> int:
     return int(value)
 
 
-def _check_folder(value: Any) -> Path | None:
-    if value is None or value == "":
-        return None
-    if not isinstance(value, (str, os.PathLike)):
-        raise ConfigError(f"cache_dir is a path or None, not {value!r}")
-    path = Path(value)
-    if path.expanduser().exists() and not path.expanduser().is_dir():
-        raise ConfigError(f"cache_dir is a folder, and {path} is a file")
-    return path
+def _folder(name: str) -> Callable[[Any], Any]:
+    """Return the check of a setting that is a folder or None."""
+
+    def check(value: Any) -> Path | None:
+        if value is None or value == "":
+            return None
+        if not isinstance(value, (str, os.PathLike)):
+            raise ConfigError(f"{name} is a path or None, not {value!r}")
+        path = Path(value)
+        if path.expanduser().exists() and not path.expanduser().is_dir():
+            raise ConfigError(f"{name} is a folder, and {path} is a file")
+        return path
+
+    return check
 
 
 def _check_flag(value: Any) -> bool:
@@ -234,7 +243,8 @@ def _check_machine(value: Any) -> Machine:
 _CHECKS = {
     "blas": _choice("blas", get_args(BlasKind)),
     "optimization_level": _check_level,
-    "cache_dir": _check_folder,
+    "cache_dir": _folder("cache_dir"),
+    "disk_folder": _folder("disk_folder"),
     "debug": _check_flag,
     "progress": _check_flag,
     "device": _choice("device", get_args(DeviceKind)),

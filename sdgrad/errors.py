@@ -128,6 +128,10 @@ class OutOfMemory(SdgradError, MemoryError):
         super().__init__(f"{what}. {hint}")
 
 
+class DiskError(SdgradError, OSError):
+    """The folder for files of a program cannot be written, or has no room for them."""
+
+
 class MemoryLimitError(SdgradError, MemoryError):
     """A program takes more memory than it may, whatever is computed again. ``least`` are the bytes that it needs."""
 

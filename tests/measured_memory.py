@@ -15,7 +15,8 @@ import sdgrad.onnx
 from sdgrad.runtime.call import persistent_workspace
 
 RNG = np.random.default_rng(0)
-LIMITS = ("100%", "75%", "50%", "25%", "min")
+LIMITS = ("100%", None), ("75%", None), ("50%", None), ("25%", None), ("min", "1GiB"), ("min", None)
+"""Of memory, and of the disk."""
 
 
 def flat(found):
@@ -30,12 +31,13 @@ def measured(meter, f):
     wrt = tuple(k for k, a in enumerate(args) if isinstance(a, np.ndarray))
     whole = flat(sdgrad.value_and_grad(f, wrt)(*args))
     curve = sdgrad.memory_plan(f, *args, wrt=wrt, points=3)
-    for limit in LIMITS:
-        most = curve.unlimited or curve.points[0].bytes
-        allowed = curve.least if limit == "min" else int(most * float(limit[:-1]) / 100)
+    on_disk = sdgrad.memory_plan(f, *args, wrt=wrt, points=2, disk_limit="1GiB")
+    for limit, disk in LIMITS:
+        most, least = curve.unlimited or curve.points[0].bytes, (on_disk if disk else curve).least
+        allowed = least if limit == "min" else int(most * float(limit[:-1]) / 100)
         try:
             given = allowed if curve.unlimited is None else limit
-            limited = sdgrad.value_and_grad(f, wrt, memory_limit=given)
+            limited = sdgrad.value_and_grad(f, wrt, memory_limit=given, disk_limit=disk)
             found = flat(limited(*args))
         except sdgrad.errors.MemoryLimitError as error:
             yield {"limit": limit, "allowed": allowed, "least": error.least}

@@ -156,18 +156,17 @@ def grad(
     :param attach_backward: return one function ``g`` with ``g.backward(out=..)``, of the last call in the same thread.
     :param tapes: what forward keeps: ``"least"``: what cannot be computed again, or put back, on the way; ``"all"``:
         every value that is needed and not there any more; ``"none"``: nothing but the arguments, forward runs again in
-        backward; or the names of variables: these, and everything else is computed again. Loops whose number of trips
-        is known only afterwards keep nothing.
-    :param memory_limit: as :func:`value_and_grad` has it; with ``requires`` as :func:`vjp` has it.
-    :param disk_limit: as :func:`value_and_grad` has it.
+        backward; or names of variables: these, and all else is computed again. Loops that may end at any trip keep none.
+    :param memory_limit: as :func:`value_and_grad` has it, with ``disk_limit``; with ``requires`` as :func:`vjp` has it.
     """
+    limit = Limit.of(memory_limit, disk_limit)
     if requires is not None:
         if device is not None:
             raise ArgumentError("forward and backward apart run where sdgrad.config.device says")
-        return _halves(f, requires, provides, attach_backward, tapes, strong_zero, Limit.of(memory_limit, disk_limit))
+        return _halves(f, requires, provides, attach_backward, tapes, strong_zero, limit)
     if provides is not None or attach_backward or tapes != "least":
         raise ArgumentError("provides, attach_backward and tapes go with requires: the names of arguments")
-    return GradFunction(checked(f), wrt, False, inplace, strong_zero, unused, device, Limit.of(memory_limit, disk_limit))
+    return GradFunction(checked(f), wrt, False, inplace, strong_zero, unused, device, limit)
 
 
 def _halves(f, requires, provides, attach_backward, tapes, strong_zero, limit) -> tuple[Forward, Backward] | Attached:

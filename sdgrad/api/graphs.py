@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import dace
 from dace import nodes as nd
 
-from sdgrad.api.gradient import DiskLimit, MemoryLimit
+from sdgrad.api.gradient import MemoryLimit
 from sdgrad.autodiff.differentiate import Differentiated
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name
@@ -32,7 +32,6 @@ def add_backward_pass(
     unused: str = "zero",
     stop: Names = (),
     memory_limit: MemoryLimit = None,
-    disk_limit: DiskLimit = None,
 ) -> dace.SDFG:
     """Extend a graph by its backward pass.
 
@@ -51,15 +50,13 @@ def add_backward_pass(
     :param stop: containers that are read as constants, as :func:`sdgrad.stop_gradient` makes values of functions.
     :param memory_limit: the most memory that a run of the graph may take beside its arguments, as
         :func:`value_and_grad` has it. Sizes have to be numbers: specialize a graph with symbols first.
-    :param disk_limit: as :func:`value_and_grad` has it.
     :returns: the graph that holds the backward pass.
     :raises NameNotFound: an input or output names no container.
     :raises DifferentiationError: with every reason why the graph cannot be differentiated.
     :raises MemoryLimitError: it takes more than that.
     """
     _check(sdfg)
-    limit = Limit.of(memory_limit, disk_limit)
-    request = Request(_names(inputs), _names(outputs), True, strong_zero, unused, memory_limit=limit)
+    request = Request(_names(inputs), _names(outputs), True, strong_zero, unused, memory_limit=Limit.of(memory_limit))
     return _extended(sdfg, request, _names(stop), separate_sdfgs)
 
 

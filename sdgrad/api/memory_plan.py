@@ -13,7 +13,7 @@ from sdgrad.api.gradient import DiskLimit, GradFunction, value_and_grad
 from sdgrad.config import in_memory_of
 from sdgrad.errors import ArgumentError
 from sdgrad.machine.limits import Limit, shown
-from sdgrad.memory.limited import Alternatives
+from sdgrad.memory.limited import Alternatives, files
 from sdgrad.memory.plan import MemoryPlan
 from sdgrad.record.shown import short
 from sdgrad.specialize.argnums import Wrt
@@ -101,11 +101,16 @@ def memory_plan(
     question = own.of_leaves(call)
     with in_memory_of(Limit()):  # integers are known
         signature, _, _, request = question.question(call.arguments)
-        made = Alternatives.of(signature.program, replace(request, memory_limit=None), Limit.of(0, disk_limit).disk)
+        made = Alternatives.of(signature.program, replace(request, memory_limit=None), files(Limit.of(0, disk_limit)))
     found = made.curve(points)
     plans = [_point(p, made) for p in found]
     if measure:
-        plans = [replace(p, seconds=_measured(value_and_grad(f, wrt, memory_limit=p.bytes, disk_limit=disk_limit), args, kwargs)) for p in plans]
+        plans = [
+            replace(
+                p, seconds=_measured(value_and_grad(f, wrt, memory_limit=p.bytes, disk_limit=disk_limit), args, kwargs)
+            )
+            for p in plans
+        ]
     whole = made.unlimited.bytes if made.plain else None
     return MemoryCurve(signature.program.name, whole, tuple(plans))
 

@@ -44,7 +44,9 @@ class Limit:
         if disk is None or isinstance(given, Limit):
             return limit
         if limit is None:
-            raise ArgumentError("disk_limit says how much may lie on the disk of what memory_limit has no room for: give both")
+            raise ArgumentError(
+                "disk_limit says how much may lie on the disk of what memory_limit has no room for: give both"
+            )
         return replace(limit, disk=_of_disk(disk))
 
     @staticmethod

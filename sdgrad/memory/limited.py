@@ -14,6 +14,7 @@ from sdgrad.autodiff.differentiate import Differentiated, differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.config import config, device
 from sdgrad.errors import ArgumentError, MemoryLimitError
+from sdgrad.machine.disk import free_disk
 from sdgrad.machine.limits import Limit, shown
 from sdgrad.memory.durations import seconds
 from sdgrad.memory.footprint import bounds_of_loops, largest, results
@@ -169,7 +170,7 @@ def within(program: Program, request: Request, given: bool = False) -> tuple[Dif
     :raises ArgumentError: it runs on a GPU, or has arrays of sizes that are not known.
     """
     assert request.memory_limit is not None
-    made = Alternatives.of(program, replace(request, memory_limit=None), request.memory_limit.disk)
+    made = Alternatives.of(program, replace(request, memory_limit=None), files(request.memory_limit))
     theirs = results(made.first.planner.program) if given else 0
     is_share = request.memory_limit.share is not None
     limit = request.memory_limit.within(made.unlimited.bytes - theirs if is_share else 0)
@@ -179,6 +180,11 @@ def within(program: Program, request: Request, given: bool = False) -> tuple[Dif
     if found is None or limit + request.memory_limit.beside < request.memory_limit.least:
         raise _too_large(program, request.memory_limit, made.smallest[1], theirs)
     return found
+
+
+def files(limit: Limit | None) -> int:
+    """Return the bytes that files may take: as many as the user allows, and the disk has."""
+    return min(limit.disk, free_disk(config.disk_folder)) if limit is not None and limit.disk else 0
 
 
 def _has_nests(program: Program) -> bool:

@@ -30,6 +30,7 @@ from sdgrad.optimize.dataflow.checkpoint_memory import LoopRoom, begun, rooms
 from sdgrad.optimize.dataflow.checkpoint_places import bytes_of_place, trip_of
 from sdgrad.optimize.dataflow.room_apart import RoomApart
 from sdgrad.program.tree import Program
+from sdgrad.runtime.libraries.checkpoint_schedule import BYTES_OF_AN_ITEM
 from sdgrad.tape.schedule_counts import growing
 
 Room = LoopRoom | RoomApart
@@ -293,7 +294,7 @@ def _region(room: Room, trip: float, ranges: LiveRanges, disk: int) -> Region:
 def _room_of(room: Room, units: int, places: int, span: Span, trip: float) -> Option:
     """Return a room of some units, and places on the disk, as an option, given the time of a trip."""
     time = seconds_again(room, units, trip, places)
-    change = span, room.bytes(units, places) + room.table(units, places)
+    change = span, room.bytes(units, places) + room.table(units, places) + BYTES_OF_AN_ITEM * places
     return Option(time, (change,), units, places, places * sum(map(bytes_of_place, room.disk)))
 
 

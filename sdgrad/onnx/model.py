@@ -207,18 +207,13 @@ def declared(info: onnx.ValueInfoProto) -> tuple[tuple[Any, ...], np.dtype]:
 
 
 def load(
-    model: str | os.PathLike | bytes | onnx.ModelProto,
-    name: str = "",
-    *,
-    memory_limit: int | str | None = None,
-    disk_limit: int | str | None = None,
+    model: str | os.PathLike | bytes | onnx.ModelProto, name: str = "", *, memory_limit: int | str | None = None
 ) -> Model:
     """Load a model from a file, from its content, or from ``onnx``'s object.
 
     :param memory_limit: the most memory that ``vjp`` and the pullback that it returns may take beside the arguments, as
         :func:`sdgrad.vjp` has it.
-    :param disk_limit: as :func:`sdgrad.vjp` has it.
     :raises InvalidModel: it is corrupt, incomplete, or of a version that is not known.
     """
     reading = read(model)
-    return Model(reading, name or reading.graph.name or "model", Limit.of(memory_limit, disk_limit))
+    return Model(reading, name or reading.graph.name or "model", Limit.of(memory_limit))

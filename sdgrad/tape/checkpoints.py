@@ -169,14 +169,13 @@ def checkpoint(
         return None
     is_open = countable(loop, least) is None
     room = _room_for(loop, path, plan, max(1, sum(guess(c) for c in state)), least, one_tape)
-    count = _count_of_numbers(int(trips.count), room, is_open)
     return Checkpoint(
         trips,
         room,
         saved=tuple((c, _room(c, (room.states,), names)) for c in state),
         disk=tuple((c, _on_disk(c, names)) for c in state if disk),
         fixed=tuple((c, _room(c, (), names)) for c in found if c not in state),
-        numbers=Container(names.fresh(f"schedule_{loop.symbol}"), dense(dace.int64, [sympy.Integer(count)], True)),
+        numbers=_numbers(names.fresh(f"schedule_{loop.symbol}"), int(trips.count), room, is_open),
         symbols={part: names.fresh(f"{part}_{loop.symbol}") for part in ("restore", *FORWARDS, *BACKWARDS)},
         base=names.fresh(f"base_{loop.symbol}"),
         unit=names.fresh(f"unit_{loop.symbol}"),
@@ -185,9 +184,11 @@ def checkpoint(
     )
 
 
-def _count_of_numbers(trips: int, room: Room, is_open: bool) -> int:
-    """Return how many numbers a loop's schedule has."""
-    return count_of_online_numbers(room.states) if is_open else count_of_numbers(trips, room.state_units, room.units)
+def _numbers(name: str, trips: int, room: Room, is_open: bool) -> Container:
+    """Make the container of a loop's schedule."""
+    known = count_of_numbers(trips, room.state_units, room.units)
+    count = count_of_online_numbers(room.states) if is_open else known
+    return Container(name, dense(dace.int64, [sympy.Integer(count)], transient=True))
 
 
 def _room_for(loop: Loop, path: Path, plan: TapePlan, size: int, least: bool, one_tape: bool) -> Room:

@@ -255,7 +255,6 @@ class Module(nn.Module):
         different sizes, where it is one for all sizes).
     :param memory_limit: the most memory that each pass, forward and backward, may take beside its arguments, with what
         the one leaves for the other: bytes, ``"2GiB"``, a share of what they take without a limit, ``"25%"``.
-    :param disk_limit: as :func:`sdgrad.vjp` has it.
     :raises CaptureError: (at a call) the module cannot be captured; every reason, with the line of the module.
     """
 
@@ -270,13 +269,12 @@ class Module(nn.Module):
         fallback: bool = False,
         verify: bool = True,
         memory_limit: int | str | None = None,
-        disk_limit: int | str | None = None,
     ) -> None:
         if not isinstance(module, nn.Module):
             raise ArgumentError(f"expected a torch.nn.Module, got {type(module).__name__}")
         super().__init__()
         self.model = module
-        options = Options(backward, fallback, verify, dynamic_shapes, cuda, Limit.of(memory_limit, disk_limit))
+        options = Options(backward, fallback, verify, dynamic_shapes, cuda, Limit.of(memory_limit))
         self.__dict__[STATE] = Dispatcher(_call, options)
         self.register_state_dict_post_hook(_as_of_the_model)
         self.register_load_state_dict_pre_hook(_for_the_model)
@@ -334,13 +332,12 @@ def module(
     fallback: bool = False,
     verify: bool = True,
     memory_limit: int | str | None = None,
-    disk_limit: int | str | None = None,
 ) -> Any:
     """Decorator for a class of modules: its instances run on generated code. See :class:`Module`.
 
     The class stays what it is: instances can be pickled, copied and derived from. ``instance.model`` is the instance.
     """
-    options = Options(backward, fallback, verify, dynamic_shapes, cuda, Limit.of(memory_limit, disk_limit))
+    options = Options(backward, fallback, verify, dynamic_shapes, cuda, Limit.of(memory_limit))
 
     return (lambda c: _wrapped(c, options)) if cls is None else _wrapped(cls, options)
 

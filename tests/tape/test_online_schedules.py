@@ -14,7 +14,9 @@ SOURCE = """
 #include "sdgrad_online_schedule.h"
 using Online = sdgrad::OnlineSchedule;
 extern "C" {
-void start(int64_t places, int64_t block, int disk, int64_t *n) { sdgrad::start_online_schedule(places, block, disk, n); }
+void start(int64_t places, int64_t block, int disk, int64_t *n) {
+    sdgrad::start_online_schedule(places, block, disk, n);
+}
 void trip(int64_t *n) { reinterpret_cast<Online *>(n)->trip(); }
 void end(int64_t *n) { reinterpret_cast<Online *>(n)->end(); }
 void next(int64_t *n) { reinterpret_cast<Online *>(n)->next(); }

@@ -16,7 +16,8 @@ extern "C" {
 int64_t items(int64_t trips, int64_t state, int64_t room, int64_t block) {
     return sdgrad::schedule_items(trips, state, room, block);
 }
-int start(int64_t trips, int64_t state, int64_t tape, int64_t room, int64_t block, int mixed, int apart, int64_t *numbers) {
+int start(int64_t trips, int64_t state, int64_t tape, int64_t room, int64_t block, int mixed, int apart,
+          int64_t *numbers) {
     try { sdgrad::start_schedule(trips, state, tape, room, apart, block, numbers, mixed); } catch (...) { return 0; }
     return 1;
 }

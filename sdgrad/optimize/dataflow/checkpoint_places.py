@@ -78,7 +78,9 @@ def without_copies(program: Program, containers: Sequence[Container]) -> Program
 
     def changed(node: Node) -> Block:
         """Leave out such a branch."""
-        copies = [n for block in children(node) for n in block if isinstance(n, Leaf)] if isinstance(node, Branch) else []
+        copies = (
+            [n for block in children(node) for n in block if isinstance(n, Leaf)] if isinstance(node, Branch) else []
+        )
         return () if any(x.container in names for n in copies for x in n.accesses) else (node,)
 
     kept = {n: c for n, c in program.containers.items() if n not in names}

@@ -140,7 +140,7 @@ class RoomApart:
             counts = growing(1, min(self.trips - 1, most))
             return [(units, places) for units in growing(self.least, self.most) for places in counts]
         blocks = growing(1, min(self.most_tapes, RECKONED))
-        return [(block, min(most, -(-self.trips // block))) for block in blocks if most]
+        return [(block, min(most, math.isqrt(2 * self.trips // block) + 1)) for block in blocks if most]
 
     def traffic(self, given: int, places: int) -> int:
         """Return the bytes that are written to the disk and read from it, of trips that the cost model reckons with."""

@@ -32,7 +32,7 @@ from sdgrad.runtime.compile.wide_permutations import NARROW, has_doubtful_permut
 
 NEEDS = "needs.json"
 """The file that lists a program's own compiler and linker flags."""
-DONE, NO_MEMORY = 1, 2
+DONE, NO_MEMORY, NO_DISK = 1, 2, 3
 """What a program returns: it has run, or there was no memory for one of its arrays."""
 SPECIAL = re.compile(
     r"\b(assoc_l|beta|comp_ellint|cyl_|ellint_|expint|hermite|laguerre|legendre|riemann_zeta|sph_)\w*\s*\("
@@ -211,9 +211,10 @@ def entries(name: str, arguments: Mapping[str, dt.Data], initial: Sequence[str])
     passed = ", ".join([f"({name}_state_t*)handle", *given])
     taken = ", ".join(arguments[n].as_arg(name=n) for n in initial)
     caught = "} catch (const std::bad_alloc&) {"
+    no_disk = f"}} catch (const sdgrad::NoDisk&) {{ return {NO_DISK};"
     return (
         f'extern "C" int __by_addresses_{name}(void* handle, void** p) {{\n'
-        f"    try {{ __program_{name}({passed}); return {DONE}; {caught} return {NO_MEMORY}; }}"
+        f"    try {{ __program_{name}({passed}); return {DONE}; {no_disk} {caught} return {NO_MEMORY}; }}"
         f'\n}}\nextern "C" void* __start_{name}({taken}) {{\n'
         f"    try {{ return __dace_init_{name}({', '.join(initial)}); {caught} return nullptr; }}\n}}\n"
     )

@@ -15,12 +15,13 @@ import dace
 import numpy as np
 from dace import data as dt
 
-from sdgrad.config import config
-from sdgrad.errors import DeviceError, OutOfMemory
+from sdgrad.config import config, watch
+from sdgrad.errors import DeviceError, DiskError, OutOfMemory
+from sdgrad.machine.disk import disk_folder, tell_programs
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile import nvcc, python_call, scipy_functions
 from sdgrad.runtime.compile.array_address import address
-from sdgrad.runtime.compile.build import NO_MEMORY, Job, build, is_device
+from sdgrad.runtime.compile.build import NO_DISK, NO_MEMORY, Job, build, is_device
 from sdgrad.runtime.compile.compiler import compiler_name, flags
 from sdgrad.runtime.compile.dlopen import load_library
 from sdgrad.runtime.compile.file_lock import locked
@@ -30,6 +31,7 @@ from sdgrad.runtime.compile.progress import working
 T = TypeVar("T")
 _loaded: dict[str, Library] = {}
 _loading = threading.Lock()
+watch("disk_folder", tell_programs)
 
 
 class Library:
@@ -79,6 +81,7 @@ class Library:
 
         :raises DeviceError: there is no GPU, or CUDA reports an error.
         :raises OutOfMemory: there is none for an array of the program.
+        :raises DiskError: there is no room for its files.
         """
         try:
             state = self._idle.pop()
@@ -98,6 +101,11 @@ class Library:
             self._idle.append(state)
         if found == NO_MEMORY:
             raise self._out_of_memory()
+        if found == NO_DISK:
+            raise DiskError(
+                f"{self.name}: {disk_folder(config.disk_folder)} has no room for its files, or cannot be written. "
+                f"{self.needs}. sdgrad.config.disk_folder is another folder, and disk_limit= says how much it may be"
+            )
         if self._failure is not None and (error := self._failure(state)):
             self._idle.clear()
             raise DeviceError(f"{self.name}: CUDA's error {error} (a line above says where)")

@@ -1,10 +1,11 @@
 // Arrays of generated code in files, for states of loops that find no room in memory.
 //
 // Each array is a file without a name, mapped into memory: the system frees it with the mapping, or with the process,
-// however that ends. Files lie in SDGRAD_DISK_FOLDER, or else in TMPDIR, or /var/tmp.
+// however that ends. Files lie in the folder that SDGRAD_DISK_FOLDER names, or else in /var/tmp.
 #pragma once
 
 #include "sdgrad_memory.h"
+#include "sdgrad_online_schedule.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -26,10 +27,8 @@ namespace sdgrad
 
     inline std::string disk_folder()
     {
-        for (const char *name : {"SDGRAD_DISK_FOLDER", "TMPDIR"})
-            if (const char *found = std::getenv(name); found && *found)
-                return found;
-        return "/var/tmp";
+        const char *found = std::getenv("SDGRAD_DISK_FOLDER");
+        return found && *found ? found : "/var/tmp";
     }
 
     inline int nameless_file()
@@ -100,5 +99,5 @@ namespace sdgrad
         waiting.leave();
     }
 
-    inline const bool has_files = (in_file = {map_file, unmap_file}, true);
+    inline const bool has_files = (in_files = {map_file, unmap_file, leave_files}, true);
 }  // namespace sdgrad

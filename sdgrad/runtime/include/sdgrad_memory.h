@@ -6,6 +6,8 @@
 #pragma once
 #define __DACE_ALLOC_H
 
+#include "sdgrad_files.h"
+
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -21,20 +23,6 @@ namespace sdgrad
     constexpr std::size_t LEAST = std::size_t(1) << 16, MOST = std::size_t(1) << 28, ALIGNMENT = 64;
     constexpr std::size_t CHECKED = std::size_t(1) << 30;
     constexpr std::size_t LARGE_PAGE = std::size_t(1) << 21;  // a large one
-
-    constexpr std::size_t ON_DISK = std::size_t(1) << 16;     // the alignment of arrays in files
-
-    struct NoDisk : std::bad_alloc
-    {
-    };
-
-    struct Files
-    {
-        void *(*map)(std::size_t bytes);
-        void (*unmap)(void *array);
-    };
-
-    inline Files in_file{};  // of programs that have such arrays
 
     // Stands in the ALIGNMENT bytes before an array.
     struct Block
@@ -164,7 +152,7 @@ namespace dace
     T *aligned_new_array(std::size_t size, std::size_t alignment)
     {
         if (alignment == sdgrad::ON_DISK)
-            return static_cast<T *>(sdgrad::in_file.map(size * sizeof(T)));
+            return static_cast<T *>(sdgrad::in_files.map(size * sizeof(T)));
         if constexpr (std::is_trivially_destructible<T>::value)
             return static_cast<T *>(sdgrad::allocate(size * sizeof(T)));
         else
@@ -175,7 +163,7 @@ namespace dace
     void aligned_delete_array(T *array, std::size_t alignment)
     {
         if (alignment == sdgrad::ON_DISK)
-            sdgrad::in_file.unmap(const_cast<std::remove_cv_t<T> *>(array));
+            sdgrad::in_files.unmap(const_cast<std::remove_cv_t<T> *>(array));
         else if constexpr (std::is_trivially_destructible<T>::value)
             sdgrad::release(const_cast<std::remove_cv_t<T> *>(array));
         else

@@ -14,7 +14,7 @@
 // of one length are next to the best where the disk has room for all of them).
 #pragma once
 
-#include "sdgrad_disk.h"
+#include "sdgrad_files.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -222,7 +222,7 @@ struct CheckpointSchedule {
     void next(bool backwards) {
         restore = save = -1, into = into_unit = until = back = out_of = out_of_unit = 0;
         first = taped = last = at;
-        if (block > 0) leave_files();
+        if (block > 0 && in_files.leave) in_files.leave();
         if (backwards && at == open && count > 0 && items[count - 1].kind != A_TAPE) {
             at = first = taped = last = items[count - 1].first;
             restore = place_of_state(items[count - 1]);

@@ -20,12 +20,15 @@ from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.libraries.triangular_solve import LOOPS, cpp_tasklet
 
 HEADER = str(INCLUDE / "sdgrad_online_schedule.h")
+HEADER_OF_FILES = str(INCLUDE / "sdgrad_disk.h")
 FORWARDS = ("save", "first", "taped", "last", "into", "into_unit")
 BACKWARDS = ("until", "back", "out_of", "out_of_unit")
 PARTS = ("ahead", "left", "restore", *FORWARDS, *BACKWARDS)
 """The numbers that say what runs next, in the order of ``CheckpointSchedule``."""
 
 BEFORE_ITEMS = len(PARTS) + 10
+BYTES_OF_AN_ITEM = 4 * 8
+"""Of what a schedule notes of a state; less if it does not know its trips."""
 
 SEVERAL_TYPES = "several types"
 """The implementation of a start where what the loop keeps shares memory, and has several types."""
@@ -91,7 +94,8 @@ class ExpandCall(ExpandTransformation):
         """Return the tasklet."""
         code = CODE[node.kind].format(numbers=", ".join(map(str, node.given)), given=node.given)
         made = {e.src_conn: dace.pointer(sdfg.arrays[e.data.data].dtype) for e in state.out_edges(node)}
-        return cpp_tasklet(node, {e.dst_conn: made["_numbers"] for e in state.in_edges(node)}, made, code, HEADER)
+        given = {e.dst_conn: made["_numbers"] for e in state.in_edges(node)}
+        return cpp_tasklet(node, given, made, code, HEADER_OF_FILES if node.is_start and node.given[-1] else HEADER)
 
 
 @dace.library.expansion
@@ -112,9 +116,9 @@ class CheckpointSchedule(nd.LibraryNode):
 
     The others are given places for states, and for tapes of trips, as many trips as there may be, the most places for
     tapes that they may be given, and a last number: trips between states on the disk (``start_states``), or 1 if the
-    places for states are on the disk (``start_online``). ``start_states`` keeps the tape of one trip at a time, ``start_online`` begins a
-    loop with any number of trips. There ``trip`` finds where the state of the next trip is kept, ``end`` comes after
-    the last one, and ``backwards_online`` finds the next part of the way backwards.
+    places for states are on the disk (``start_online``). ``start_states`` keeps the tape of one trip at a time,
+    ``start_online`` begins a loop with any number of trips. There ``trip`` finds where the state of the next trip is
+    kept, ``end`` comes after the last one, and ``backwards_online`` finds the next part of the way backwards.
     """
 
     implementations: ClassVar[dict[str, type]] = {LOOPS: ExpandCall, SEVERAL_TYPES: ExpandOfSeveralTypes}

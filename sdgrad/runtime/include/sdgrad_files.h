@@ -1,0 +1,23 @@
+// Arrays in files, as programs have them that keep states of loops on the disk (sdgrad_disk.h); others have none.
+#pragma once
+
+#include <cstddef>
+#include <new>
+
+namespace sdgrad
+{
+    constexpr std::size_t ON_DISK = std::size_t(1) << 16;  // the alignment of such arrays
+
+    struct NoDisk : std::bad_alloc
+    {
+    };
+
+    struct Files
+    {
+        void *(*map)(std::size_t bytes);
+        void (*unmap)(void *array);
+        void (*leave)();
+    };
+
+    inline Files in_files{};
+}  // namespace sdgrad
