@@ -156,7 +156,7 @@ def grad(
     :param attach_backward: return one function ``g`` with ``g.backward(out=..)``, of the last call in the same thread.
     :param tapes: what forward keeps: ``"least"``: what cannot be computed again, or put back, on the way; ``"all"``:
         every value that is needed and not there any more; ``"none"``: nothing but the arguments, forward runs again in
-        backward; or names of variables: these, and all else is computed again. Loops that may end at any trip keep none.
+        backward; or names of variables: these, and all else is computed again. Loops that end when they do keep none.
     :param memory_limit: as :func:`value_and_grad` has it, with ``disk_limit``; with ``requires`` as :func:`vjp` has it.
     """
     limit = Limit.of(memory_limit, disk_limit)

@@ -30,7 +30,7 @@ from sdgrad.optimize.dataflow.checkpoint_memory import LoopRoom, begun, rooms
 from sdgrad.optimize.dataflow.checkpoint_places import bytes_of_place, trip_of
 from sdgrad.optimize.dataflow.room_apart import RoomApart
 from sdgrad.program.tree import Program
-from sdgrad.runtime.libraries.checkpoint_schedule import BYTES_OF_AN_ITEM
+from sdgrad.runtime.libraries.checkpoint_schedule import BYTES_OF_AN_ITEM, NO_DISK, Disk
 from sdgrad.tape.schedule_counts import growing
 
 Room = LoopRoom | RoomApart
@@ -54,15 +54,15 @@ class Option:
     :param seconds: that it takes beside a run with all tapes.
     :param changes: bytes that it adds to points of the program, from one to another.
     :param units: of the room of a loop with checkpoints.
-    :param places: of such a loop, for states on the disk.
-    :param disk: bytes of these.
+    :param disk: what such a loop has on the disk.
+    :param files: bytes of that.
     """
 
     seconds: float
     changes: tuple[tuple[Span, int], ...] = ()
     units: int | None = None
-    places: int = 0
-    disk: int = 0
+    disk: Disk = NO_DISK
+    files: int = 0
     segment: Segment | None = None
 
 
@@ -247,8 +247,8 @@ class Base:
         top = np.inf if limit is None else (limit - self.whole.always) / unit
         table = np.hstack([rows / unit, -np.ones((len(rows), 1))])
         constraints = [LinearConstraint(table, -np.inf, -live / unit), LinearConstraint(one, 1, 1)]
-        if any(o.disk for o in options):
-            files = np.array([o.disk for o in options] + [0]) / self.disk
+        if any(o.files for o in options):
+            files = np.array([o.files for o in options] + [0]) / self.disk
             constraints.append(LinearConstraint(files[None, :], -np.inf, 1))
         integers = np.array([1] * len(options) + [0])
         bounds = Bounds(np.zeros(len(cost)), np.array([1.0] * len(options) + [top]))
@@ -286,24 +286,24 @@ def _region(room: Room, trip: float, ranges: LiveRanges, disk: int) -> Region:
     """
     spans = [ranges.spans[c.name] for c in (*room.states, *room.tapes) if c.name in ranges.spans]
     span = min(s[0] for s in spans), max(s[1] for s in spans)
-    sizes = [(units, 0) for units in growing(room.least, room.most, GROWTH)]
-    found = [_room_of(room, units, places, span, trip) for units, places in [*sizes, *room.on_disk(disk)]]
+    sizes = [(units, NO_DISK) for units in growing(room.least, room.most, GROWTH)]
+    found = [_room_of(room, units, given, span, trip) for units, given in [*sizes, *room.on_disk(disk)]]
     return Region(tuple(_without_slower(found)), room)
 
 
-def _room_of(room: Room, units: int, places: int, span: Span, trip: float) -> Option:
-    """Return a room of some units, and places on the disk, as an option, given the time of a trip."""
-    time = seconds_again(room, units, trip, places)
-    change = span, room.bytes(units, places) + room.table(units, places) + BYTES_OF_AN_ITEM * places
-    return Option(time, (change,), units, places, places * sum(map(bytes_of_place, room.disk)))
+def _room_of(room: Room, units: int, disk: Disk, span: Span, trip: float) -> Option:
+    """Return a room of some units, and what is on the disk, as an option, given the time of a trip."""
+    time = seconds_again(room, units, trip, disk)
+    change = span, room.bytes(units, disk) + room.table(units, disk) + BYTES_OF_AN_ITEM * disk.places
+    return Option(time, (change,), units, disk, disk.places * sum(map(bytes_of_place, room.disk)))
 
 
 def _without_slower(options: list[Option]) -> Iterator[Option]:
     """Yield the options that no other one beats in time with as little memory and as few bytes of files."""
-    files: list[tuple[int, float]] = []  # bytes, and the least time with no more memory
-    for option in sorted(options, key=lambda o: (sum(n for _, n in o.changes), o.disk, o.seconds)):
-        if not option.disk or all(disk > option.disk or time > option.seconds for disk, time in files):
-            files.append((option.disk, option.seconds))
+    before: list[tuple[int, float]] = []  # of options with no more memory
+    for option in sorted(options, key=lambda o: (sum(n for _, n in o.changes), o.files, o.seconds)):
+        if not option.files or all(files > option.files or time > option.seconds for files, time in before):
+            before.append((option.files, option.seconds))
             yield option
 
 
@@ -313,14 +313,11 @@ def seconds_of_trips(found: Sequence[Room], program: Program) -> dict[str, float
     return {r.numbers: times[r.numbers] * seconds(trip_of(r.numbers, program), program) for r in found}
 
 
-def seconds_again(room: Room, units: int, trip: float, places: int = 0) -> float:
-    """Estimate the time of the trips that a room of some units makes run again, given that of one.
-
-    :param places: for states on the disk.
-    """
+def seconds_again(room: Room, units: int, trip: float, disk: Disk = NO_DISK) -> float:
+    """Estimate the time of the trips that a room of some units makes run again, given that of one."""
     if room.fixed:
         return 0.0
-    return trip * room.again(units, places) + room.traffic(units, places) / config.machine.disk_bytes_per_second
+    return trip * room.again(units, disk) + room.traffic(units, disk) / config.machine.disk_bytes_per_second
 
 
 def placed(program: Program, regions: Sequence[Region], chosen: Sequence[Option]) -> MemoryPlan:
@@ -328,8 +325,8 @@ def placed(program: Program, regions: Sequence[Region], chosen: Sequence[Option]
     own, units, tables = program, {}, 0
     for region, option in zip(regions, chosen, strict=True):
         if region.room is not None and option.units is not None:
-            tables += region.room.table(option.units, option.places)
-            own = region.room.placed(own, option.units, option.places)
+            tables += region.room.table(option.units, option.disk)
+            own = region.room.placed(own, option.units, option.disk)
             units[region.room.numbers] = option.units
     again = [o.segment for o in chosen if o.segment is not None]
     own = with_segments(own, again) if again else own
@@ -337,4 +334,4 @@ def placed(program: Program, regions: Sequence[Region], chosen: Sequence[Option]
     places = placements(own, whole.ranges)
     total = whole.always + sum(p.bytes for p in places) + tables
     time = sum(o.seconds for o in chosen)
-    return MemoryPlan(own, tuple(places), total, time, units, len(again), sum(o.disk for o in chosen))
+    return MemoryPlan(own, tuple(places), total, time, units, len(again), sum(o.files for o in chosen))

@@ -20,6 +20,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from sdgrad.runtime.libraries.checkpoint_schedule import Disk
+
 
 @lru_cache(maxsize=256)
 def _reversible(trips: int, state: int, tape: int, room: int) -> np.ndarray:
@@ -80,27 +82,27 @@ def runs(trips: int, state: int, tape: int, room: int, longest: int | None = Non
     return float((again + 1) * trips - most[:again].sum())
 
 
-def block_of(trips: int, places: int) -> int:
-    """Return the trips from one state on the disk to the next one; 0 if there is none on it.
+def runs_in_blocks(trips: int, disk: Disk, of_block: Callable[[int], float]) -> float:
+    """Estimate how many trips run forwards where states at the start of blocks are on the disk.
 
-    The last block needs none.
-    """
-    return -(-trips // (places + 1)) if places else 0
+    Blocks are passed as often as the trips of Revolve, and then run backwards one by one.
 
-
-def runs_in_blocks(trips: int, places: int, of_block: Callable[[int], float]) -> float:
-    """Estimate how many trips run forwards where the states at the start of blocks are on the disk.
-
-    All blocks but the last one run once more than alone: to pass them.
-
-    :param places: for states on the disk.
     :param of_block: how many trips run of so many alone.
     """
-    block = block_of(trips, places)
-    if not block:
+    if not disk.block:
         return of_block(trips)
-    passed = -(-trips // block) - 1
-    return passed * (block + of_block(block)) + of_block(trips - passed * block)
+    blocks = -(-trips // disk.block)
+    passed = runs_of_states(blocks, disk.places) - blocks
+    return disk.block * passed + (blocks - 1) * of_block(disk.block) + of_block(trips - (blocks - 1) * disk.block)
+
+
+def divisions(trips: int, most: int) -> list[Disk]:
+    """Return places on the disk, and blocks for them, that are worth trying.
+
+    :param most: places on the disk.
+    """
+    counts = growing(1, min(trips - 1, most))
+    return [Disk(places, block) for places in counts for block in growing(1, -(-trips // (places + 1)))]
 
 
 def growing(least: int, most: int, by: float = 1.5) -> list[int]:

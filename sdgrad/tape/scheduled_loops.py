@@ -78,11 +78,11 @@ def forward(loop: Loop, found: Checkpoint, again: Block, tapes: Sequence[Contain
 
 def _beginning(found: Checkpoint) -> tuple[str, tuple[int, ...]]:
     """Return how a loop's schedule begins, and the numbers that it is given."""
-    trips, room, apart, disk = int(found.trips.count), found.room, 1, 0
+    trips, room, apart = int(found.trips.count), found.room, 1
     if not found.is_open and not found.one_tape:
-        return "start", (trips, room.state_units, room.tape_units, room.units, apart, disk)
+        return "start", (trips, room.state_units, room.tape_units, room.units, apart, 0, 0)
     kind = "start_online" if found.is_open else "start_states"
-    return kind, (room.states, room.tapes, trips, 1 if found.one_tape else trips, disk)
+    return kind, (room.states, room.tapes, trips, 1 if found.one_tape else trips, 0, 0)
 
 
 def settled(program: Program) -> Program:

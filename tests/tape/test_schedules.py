@@ -7,18 +7,22 @@ import numpy as np
 import pytest
 from compiled_header import loaded
 
-from sdgrad.runtime.libraries.checkpoint_schedule import BEFORE_ITEMS, PARTS, count_of_numbers
-from sdgrad.tape.schedule_counts import runs_of_states
+from sdgrad.runtime.libraries.checkpoint_schedule import BEFORE_ITEMS, NO_DISK, PARTS, Disk, count_of_numbers
+from sdgrad.tape.schedule_counts import divisions, runs_in_blocks, runs_of_states
 
 SOURCE = """
 #include "sdgrad_schedule.h"
 extern "C" {
-int64_t items(int64_t trips, int64_t state, int64_t room, int64_t block) {
-    return sdgrad::schedule_items(trips, state, room, block);
+int64_t items(int64_t trips, int64_t state, int64_t room, int64_t block, int64_t places) {
+    return sdgrad::schedule_items(trips, state, room, block, places);
 }
-int start(int64_t trips, int64_t state, int64_t tape, int64_t room, int64_t block, int mixed, int apart,
+int start(int64_t trips, int64_t state, int64_t tape, int64_t room, int64_t block, int64_t places, int mixed, int apart,
           int64_t *numbers) {
-    try { sdgrad::start_schedule(trips, state, tape, room, apart, block, numbers, mixed); } catch (...) { return 0; }
+    try {
+        sdgrad::start_schedule(trips, state, tape, room, apart, block, places, numbers, mixed);
+    } catch (...) {
+        return 0;
+    }
     return 1;
 }
 void next(int64_t *numbers, int backwards) {
@@ -32,9 +36,9 @@ void next(int64_t *numbers, int backwards) {
 def library(tmp_path_factory):
     found = loaded(SOURCE, tmp_path_factory.mktemp("schedules"))
     found.items.restype = ctypes.c_int64
-    found.items.argtypes = [ctypes.c_int64] * 4
+    found.items.argtypes = [ctypes.c_int64] * 5
     address = np.ctypeslib.ndpointer(np.int64)
-    found.start.argtypes = [*[ctypes.c_int64] * 5, *[ctypes.c_int] * 2, address]
+    found.start.argtypes = [*[ctypes.c_int64] * 6, *[ctypes.c_int] * 2, address]
     found.next.argtypes = [address, ctypes.c_int]
     return found
 
@@ -42,13 +46,13 @@ def library(tmp_path_factory):
 class Machine:
     """Run a schedule on a room, or on arrays of places, that know what is in them; count trips that run forwards."""
 
-    def __init__(self, library, trips, state, tape, room, mixed=True, apart=False, block=0):
+    def __init__(self, library, trips, state, tape, room, mixed=True, apart=False, disk=NO_DISK):
         self.library, self.state, self.tape, self.trips = library, state, tape, trips
-        count = count_of_numbers(trips, state, room, block)
-        assert count == BEFORE_ITEMS + 4 * library.items(trips, state, room, block)
+        count = count_of_numbers(trips, state, room, disk)
+        assert count == BEFORE_ITEMS + 4 * library.items(trips, state, room, disk.block, disk.places)
         self.numbers = np.full(count + 1, -7, np.int64)
-        self.is_possible = bool(library.start(trips, state, tape, room, block, mixed, apart, self.numbers))
-        self.disk = [None] * (-(-trips // block) - 1 if block else 0)
+        begun = library.start(trips, state, tape, room, disk.block, disk.places, mixed, apart, self.numbers)
+        self.is_possible, self.disk = bool(begun), [None] * disk.places
         shared = [None] * room
         self.states = [None] * trips if state == 0 else [None] * (room // state) if apart else shared
         self.tapes = [None] * (room // tape) if apart else shared
@@ -162,16 +166,37 @@ def test_random_schedules(library):
 
 
 def test_random_schedules_with_states_on_the_disk(library):
-    """As above; a state at the start of each block but the last one is on the disk, and the others run as alone."""
+    """As above; and blocks are passed as often as the trips of Revolve, each of them runs as it does alone."""
     rng = np.random.default_rng(4)
     for _ in range(3_000):
-        trips, state, tape = (int(rng.integers(low, high)) for low, high in ((1, 40), (1, 4), (1, 4)))
-        room, block = int(rng.integers(state + tape, 60)), int(rng.integers(1, 41))
+        trips, state, tape = (int(rng.integers(low, high)) for low, high in ((1, 60), (1, 4), (1, 4)))
+        room, disk = int(rng.integers(state + tape, 60)), Disk(int(rng.integers(1, 12)), int(rng.integers(1, 41)))
         mixed, apart = (bool(rng.integers(2)) for _ in range(2))
-        ran = Machine(library, trips, state, tape, room, mixed, apart, block).run()
-        last = trips - (-(-trips // block) - 1) * block
-        each, rest = (Machine(library, n, state, tape, room, mixed).run() for n in (min(trips, block), last))
-        assert ran == (trips - last) + (-(-trips // block) - 1) * each + rest
+        ran = Machine(library, trips, state, tape, room, mixed, apart, disk).run()
+        blocks = -(-trips // disk.block)
+        alone = runs_in_blocks(trips, disk, lambda n: Machine(library, n, state, tape, room, mixed).run())  # noqa: B023
+        if trips % disk.block == 0 or disk.places >= blocks - 1:
+            assert ran == alone
+        else:  # the last block is shorter
+            assert alone - (runs_of_states(blocks, disk.places) - blocks) * disk.block <= ran <= alone
+
+
+@pytest.mark.parametrize("trips, ram, disk, at_most", [(300, 1, 3, 1.15), (300, 2, 10, 1.1), (300, 5, 30, 1.04)])
+def test_close_to_h_revolve(trips, ram, disk, at_most):
+    """Runs, and half a run for each state that is written to the disk or read, with the tape of one trip at a time."""
+    cost = 0.0
+    for action in reference.HRevolve(trips, ram, disk, wd=0.5, rd=0.5):
+        if isinstance(action, reference.Forward):
+            on_disk = action.write_ics and action.storage == reference.StorageType.DISK
+            cost += action.n1 - action.n0 + 0.5 * on_disk
+        if isinstance(action, reference.Copy | reference.Move):
+            cost += 0.5 * (action.from_storage == reference.StorageType.DISK)
+        if isinstance(action, reference.EndReverse):
+            break
+    found = min(
+        runs_in_blocks(trips, d, lambda n: runs_of_states(n, ram)) + trips / d.block for d in divisions(trips, disk)
+    )
+    assert found <= at_most * cost
 
 
 def test_a_copy_starts_again_where_the_first_one_was(library):

@@ -36,13 +36,15 @@ from sdgrad.program.names import Names
 from sdgrad.program.own_memory import ALIGNED, aligned
 from sdgrad.program.tree import Block, Container, Loop, NodeCall, Program, children, walk
 from sdgrad.runtime.libraries.checkpoint_schedule import (
+    NO_DISK,
     SEVERAL_TYPES,
     CheckpointSchedule,
+    Disk,
     count_of_numbers,
     schedule_calls,
 )
 from sdgrad.tape.room import Units, units_for
-from sdgrad.tape.schedule_counts import block_of, growing, runs, runs_in_blocks, table_bytes
+from sdgrad.tape.schedule_counts import divisions, growing, runs, runs_in_blocks, table_bytes
 
 BYTES = {dace.uint8, dace.int8}  # may lie over numbers of any type (C++20, 7.2.1)
 
@@ -137,63 +139,61 @@ class LoopRoom:
         """Return the units with which no trip runs twice."""
         return self.given if self.fixed else self.trips * self.units.tape
 
-    def bytes(self, given: int, places: int = 0) -> int:
-        """Return the bytes of so many units, beside places on the disk."""
+    def bytes(self, given: int, disk: Disk = NO_DISK) -> int:
+        """Return the bytes of so many units."""
         if not self.apart:
             return given * self.units.size
         pairs = zip((self.states, self.tapes), self._places(given), strict=True)
         return sum(places * sum(map(bytes_of_place, found)) for found, places in pairs)
 
-    def again(self, given: int, places: int = 0) -> float:
-        """Estimate how many trips run again.
-
-        :param places: for states on the disk.
-        """
+    def again(self, given: int, disk: Disk = NO_DISK) -> float:
+        """Estimate how many trips run again."""
         if self.fixed:
             return 0.0
         state, tape = self.units.state, self.units.tape
-        return runs_in_blocks(self.trips, places, lambda n: runs(n, state, tape, given, self.trips)) - self.trips
+        return runs_in_blocks(self.trips, disk, lambda n: runs(n, state, tape, given, self.trips)) - self.trips
 
-    def on_disk(self, bytes: int) -> list[tuple[int, int]]:
-        """Return units, and places on the disk, that are worth trying within some bytes of it."""
+    def on_disk(self, bytes: int) -> list[tuple[int, Disk]]:
+        """Return units, and what is on the disk, that are worth trying within some bytes of it."""
         if self.fixed or not self.disk or self.units.state == 0:
             return []
-        most = min(self.trips - 1, bytes // sum(map(bytes_of_place, self.disk)))
-        return [(units, places) for units in growing(self.least, self.most) for places in growing(1, most)]
+        found = divisions(self.trips, bytes // sum(map(bytes_of_place, self.disk)))
+        return [(units, disk) for units in growing(self.least, self.most) for disk in found]
 
-    def traffic(self, given: int, places: int) -> int:
+    def traffic(self, given: int, disk: Disk) -> int:
         """Return the bytes that are written to the disk and read from it."""
-        return 2 * places * sum(map(bytes_of_place, self.disk))
+        return 2 * self.trips // disk.block * sum(map(bytes_of_place, self.disk)) if disk.block else 0
 
     @property
     def reckoned(self) -> int:
         """Return for how many trips the cost model takes the loop."""
         return self.trips
 
-    def table(self, given: int, places: int = 0) -> int:
+    def table(self, given: int, disk: Disk = NO_DISK) -> int:
         """Return the bytes of the table by which the schedule decides."""
-        return table_bytes(block_of(self.trips, places) or self.trips, self.units.state, self.units.tape, given)
+        return table_bytes(disk.block or self.trips, self.units.state, self.units.tape, given)
 
     def _places(self, given: int) -> tuple[int, int]:
         """Return for how many states and tapes there are places apart."""
         return given // self.units.state if self.units.state else self.trips, given // self.units.tape
 
-    def placed(self, program: Program, given: int | None = None, places: int = 0) -> Program:
+    def placed(self, program: Program, given: int | None = None, disk: Disk = NO_DISK) -> Program:
         """Return the program with the room in its place.
 
         :param given: units of the room; None: as many as it has been given.
-        :param places: for states on the disk.
         """
-        units, room, block = self.units, self.given if given is None else given, block_of(self.trips, places)
-        program = with_disk(program, self.disk, places)
+        units, room = self.units, self.given if given is None else given
+        program = with_disk(program, self.disk, disk.places)
         numbers = program.containers[self.numbers]
-        begins = CheckpointSchedule("start", [self.trips, units.state, units.tape, room, int(self.apart), block])
-        if self.apart and room == self.given and not block:
+        begins = CheckpointSchedule(
+            "start", [self.trips, units.state, units.tape, room, int(self.apart), *reversed(disk)]
+        )
+        if self.apart and room == self.given and not disk.block:
             return with_start(program, begins, numbers)
         made = self._resized(room) if self.apart else self._in_one(Names(program.containers).fresh("room"), room)
         if not self.apart and len({c.dtype for c in (*self.states, *self.tapes)} - BYTES) > 1:
             begins.implementation = SEVERAL_TYPES
-        count = count_of_numbers(self.trips, units.state, room, block)
+        count = count_of_numbers(self.trips, units.state, room, disk)
         program = replace(program, containers={**program.containers, **made})
         return with_start(program, begins, numbers, count)
 

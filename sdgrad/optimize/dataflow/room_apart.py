@@ -21,12 +21,14 @@ from sdgrad.optimize.dataflow.checkpoint_places import (
 )
 from sdgrad.program.tree import Container, NodeCall, Program
 from sdgrad.runtime.libraries.checkpoint_schedule import (
+    NO_DISK,
     CheckpointSchedule,
+    Disk,
     count_of_numbers,
     count_of_online_numbers,
 )
 from sdgrad.tape.room import Room
-from sdgrad.tape.schedule_counts import block_of, growing, online_runs, runs_in_blocks, runs_of_states, table_bytes
+from sdgrad.tape.schedule_counts import divisions, growing, online_runs, runs_in_blocks, runs_of_states, table_bytes
 
 RECKONED = 1 << 10
 """Trips of a loop that may end at any, for estimates of its time."""
@@ -94,11 +96,11 @@ class RoomApart:
             return 0
         return self.trips if self.most_tapes == 1 else math.isqrt(self.trips) + 1
 
-    def divided(self, given: int, places: int = 0) -> tuple[int, int]:
-        """Return for how many states and tapes there are places in memory, beside those on the disk."""
+    def divided(self, given: int, disk: Disk = NO_DISK) -> tuple[int, int]:
+        """Return for how many states and tapes there are places in memory."""
         if given == 0:
             return self.places
-        if self.all_on_disk(places):
+        if self.all_on_disk(disk):
             return 0, given
         if self.most_tapes == 1:
             return given, 1
@@ -110,79 +112,70 @@ class RoomApart:
             block = max(block + 1, int(block * GROWTH))
         return best
 
-    def all_on_disk(self, places: int) -> bool:
-        """True if no state is in memory with some places on the disk."""
-        return places > 0 and self.kind == "start_online"
+    def all_on_disk(self, disk: Disk) -> bool:
+        """True if there is no state in memory."""
+        return disk.places > 0 and self.kind == "start_online"
 
-    def bytes(self, given: int, places: int = 0) -> int:
-        """Return the bytes of so many units, beside places on the disk."""
-        return sum(n * size for n, size in zip(self.divided(given, places), self.sizes, strict=True))
+    def bytes(self, given: int, disk: Disk = NO_DISK) -> int:
+        """Return the bytes of so many units."""
+        return sum(n * size for n, size in zip(self.divided(given, disk), self.sizes, strict=True))
 
-    def again(self, given: int, places: int = 0) -> float:
-        """Estimate how many trips run again, of as many as the cost model reckons with.
-
-        :param places: for states on the disk.
-        """
+    def again(self, given: int, disk: Disk = NO_DISK) -> float:
+        """Estimate how many trips run again, of as many as the cost model reckons with."""
         if self.fixed:
             return 0.0
         if self.kind == "start_states":
             states = self.divided(given)[0]
-            return runs_in_blocks(self.trips, places, lambda n: runs_of_states(n, states)) - self.trips
-        states, block = self.divided(given, places)
-        return online_runs(self.reckoned, places or states, block) - self.reckoned
+            return runs_in_blocks(self.trips, disk, lambda n: runs_of_states(n, states)) - self.trips
+        states, block = self.divided(given, disk)
+        return online_runs(self.reckoned, disk.places or states, block) - self.reckoned
 
-    def on_disk(self, bytes: int) -> list[tuple[int, int]]:
-        """Return units, and places on the disk, that are worth trying within some bytes of it."""
+    def on_disk(self, bytes: int) -> list[tuple[int, Disk]]:
+        """Return units, and what is on the disk, that are worth trying within some bytes of it."""
         if self.fixed or not self.disk:
             return []
         most = bytes // sum(map(bytes_of_place, self.disk))
         if self.kind == "start_states":
-            counts = growing(1, min(self.trips - 1, most))
-            return [(units, places) for units in growing(self.least, self.most) for places in counts]
+            return [(units, disk) for units in growing(self.least, self.most) for disk in divisions(self.trips, most)]
         blocks = growing(1, min(self.most_tapes, RECKONED))
-        return [(block, min(most, math.isqrt(2 * self.trips // block) + 1)) for block in blocks if most]
+        return [(n, Disk(min(most, math.isqrt(2 * self.trips // n) + 1), n)) for n in blocks if most]
 
-    def traffic(self, given: int, places: int) -> int:
+    def traffic(self, given: int, disk: Disk) -> int:
         """Return the bytes that are written to the disk and read from it, of trips that the cost model reckons with."""
-        count = places if self.kind == "start_states" else min(places, -(-self.reckoned // max(1, given)))
-        return 2 * count * sum(map(bytes_of_place, self.disk))
+        return 2 * self.reckoned // disk.block * sum(map(bytes_of_place, self.disk)) if disk.block else 0
 
     @property
     def reckoned(self) -> int:
         """Return for how many trips the cost model takes the loop."""
         return self.trips if self.kind == "start_states" else min(self.trips, RECKONED)
 
-    def table(self, given: int, places: int = 0) -> int:
+    def table(self, given: int, disk: Disk = NO_DISK) -> int:
         """Return the bytes of the schedule's table: one that asks after each trip has none."""
         if self.kind == "start_online":
             return 0
-        room, longest = Room.of_states(self.divided(given)[0]), block_of(self.trips, places) or self.trips
-        return table_bytes(longest, room.state_units, room.tape_units, room.units, mixed=False)
+        room = Room.of_states(self.divided(given)[0])
+        return table_bytes(disk.block or self.trips, room.state_units, room.tape_units, room.units, mixed=False)
 
-    def placed(self, program: Program, given: int = 0, places: int = 0) -> Program:
+    def placed(self, program: Program, given: int = 0, disk: Disk = NO_DISK) -> Program:
         """Return the program with the room in its place.
 
         :param given: units of the room; 0: it stays as it is.
-        :param places: for states on the disk.
         """
-        found, numbers = self.divided(given, places), program.containers[self.numbers]
-        program = with_disk(program, self.disk, places)
-        if self.all_on_disk(places):
-            begins = CheckpointSchedule(self.kind, [places, found[1], self.trips, self.most_tapes, 1])
-            program = without_copies(program, self.states)
-        else:
-            block = block_of(self.trips, places)
-            begins = CheckpointSchedule(self.kind, [*found, self.trips, self.most_tapes, block])
+        states, tapes = self.divided(given, disk)
+        program, numbers = with_disk(program, self.disk, disk.places), program.containers[self.numbers]
+        begins = CheckpointSchedule(
+            self.kind, [states or disk.places, tapes, self.trips, self.most_tapes, disk.block, disk.places]
+        )
         if given == 0:
             return with_start(program, begins, numbers)
-        states = {} if self.all_on_disk(places) else with_places(self.states, found[0])
-        made = states | with_places(self.tapes, found[1])
+        made = with_places(self.tapes, tapes) | (with_places(self.states, states) if states else {})
         program = replace(program, containers={**program.containers, **made})
-        return with_start(program, begins, numbers, self._count_of_numbers(found[0], places))
+        program = program if states else without_copies(program, self.states)
+        return with_start(program, begins, numbers, self._count_of_numbers(states, disk))
 
-    def _count_of_numbers(self, states: int, places: int) -> int:
+    def _count_of_numbers(self, states: int, disk: Disk) -> int:
         """Return how many numbers the schedule has with places for some states, and others on the disk."""
         if self.kind == "start_online":
-            return count_of_online_numbers(places or states)
+            return count_of_online_numbers(states or disk.places)
         room = Room.of_states(states)
-        return count_of_numbers(self.trips, room.state_units, room.units, block_of(self.trips, places))
+        return count_of_numbers(self.trips, room.state_units, room.units, disk)

@@ -8,10 +8,10 @@
 // are split by how many trips can run backwards with so many runs of each, which takes up to a fiftieth more runs.
 // States and tapes lie in the order of their trips, so that the room is a stack.
 //
-// Where a disk holds states, too, trips are taken in blocks: the way forwards keeps the state at the start of each block
-// on the disk, but for the last one, and each block runs backwards in the room, from its state (G. Aupy, J. Herrmann,
-// P. Hovland and Y. Robert, Optimal multistage algorithm for adjoint computation, SIAM J. Sci. Comput. 38, 2016: blocks
-// of one length are next to the best where the disk has room for all of them).
+// Where a disk holds states, too, trips are taken in blocks. The states at the start of some blocks are on the disk, as
+// Revolve has it, in the best case of all but the last one; each block runs backwards in the room, from its state. Blocks
+// of one length are next to the best (G. Aupy, J. Herrmann, P. Hovland and Y. Robert, Optimal multistage algorithm for
+// adjoint computation, SIAM J. Sci. Comput. 38, 2016; J. Herrmann and G. Pallez, H-Revolve, ACM TOMS 46, 2020).
 #pragma once
 
 #include "sdgrad_files.h"
@@ -213,7 +213,7 @@ struct CheckpointSchedule {
     int64_t until, back;              // trips before `back` run backwards, down to `until`
     int64_t out_of, out_of_unit;      // place of the tape of that one
     int64_t state, tape, room, apart;
-    int64_t block;                    // trips from one state on the disk to the next one; 0: there is none on it
+    int64_t block, places, on_disk;   // trips of a block, or 0: no state is on the disk; places there, and those in use
     const CheckpointTable *table;
     int64_t at, open, top, count;     // the trip whose state is there, trips left to run backwards, room and items in use
     Item items[1];                    // as many as schedule_items says
@@ -226,7 +226,7 @@ struct CheckpointSchedule {
         if (backwards && at == open && count > 0 && items[count - 1].kind != A_TAPE) {
             at = first = taped = last = items[count - 1].first;
             restore = place_of_state(items[count - 1]);
-            if (items[count - 1].kind == ON_DISK) --count;
+            if (items[count - 1].kind == ON_DISK && open - at <= block) --count, --on_disk;
         }
         go();
         if (backwards && at == open && open > 0) reverse();
@@ -235,19 +235,21 @@ struct CheckpointSchedule {
 
   private:
     int64_t place_of_state(const Item &item) const {
-        if (item.kind == ON_DISK) return -2 - item.first / block;
+        if (item.kind == ON_DISK) return -2 - item.place;
         return state == 0 ? item.first : apart ? item.place / state : item.place;
     }
 
-    bool is_kept() const { return count > 0 && items[count - 1].kind == IN_MEMORY && items[count - 1].first == at; }
+    bool is_kept() const { return count > 0 && items[count - 1].kind != A_TAPE && items[count - 1].first == at; }
 
     void go() {
         while (at < open) {
-            if (block > 0 && open - at > block) {
-                if (last > first) return;
-                items[count++] = {ON_DISK, at, at, top};
-                save = place_of_state(items[count - 1]);
-                taped = last = at += block;
+            if (block > 0 && open - at > block) {  // nothing is in the room
+                if (!is_kept()) {
+                    if (last > first) return;
+                    items[count++] = {ON_DISK, at, at, on_disk++};
+                    save = place_of_state(items[count - 1]);
+                }
+                taped = last = at += block * split_of_states((open - at + block - 1) / block, places - on_disk + 1);
                 continue;
             }
             const int64_t choice = table->choice(open - at, room - top, is_kept());
@@ -285,14 +287,14 @@ struct CheckpointSchedule {
 };
 
 // The most items that are in use at once: states, and a run of tapes after each and before the first.
-inline int64_t schedule_items(int64_t trips, int64_t state, int64_t room, int64_t block = 0) {
-    const int64_t blocks = block > 0 ? (trips + block - 1) / block : 1, each = block > 0 ? std::min(trips, block) : trips;
-    return blocks - 1 + 2 * std::min(each, state == 0 ? each : room / state) + 2;
+inline int64_t schedule_items(int64_t trips, int64_t state, int64_t room, int64_t block = 0, int64_t places = 0) {
+    const int64_t each = block > 0 ? std::min(trips, block) : trips;
+    return places + 2 * std::min(each, state == 0 ? each : room / state) + 2;
 }
 
-// `mixed`: tapes may stay until their trips run backwards; `block`: trips between states on the disk, or 0.
+// `mixed`: tapes may stay until their trips run backwards; `block`: trips of a block, or 0; `places`: on the disk.
 inline void start_schedule(int64_t trips, int64_t state, int64_t tape, int64_t room, bool apart, int64_t block,
-                           int64_t *numbers, bool mixed = true) {
+                           int64_t places, int64_t *numbers, bool mixed = true) {
     auto &schedule = *reinterpret_cast<CheckpointSchedule *>(numbers);
     trips = std::max(trips, int64_t(0));
     const int64_t longest = block > 0 ? std::min(trips, block) : trips;
@@ -300,14 +302,15 @@ inline void start_schedule(int64_t trips, int64_t state, int64_t tape, int64_t r
     if (trips > 0 && table.choice(longest, room, false) == CheckpointTable::IMPOSSIBLE)
         throw std::length_error("the room for states and tapes of a loop is less than one state and the tape of a trip");
     std::fill_n(numbers, 13, 0);
-    schedule.state = state, schedule.tape = tape, schedule.room = room, schedule.apart = apart, schedule.block = block;
+    schedule.state = state, schedule.tape = tape, schedule.room = room, schedule.apart = apart;
+    schedule.block = block, schedule.places = places, schedule.on_disk = 0;
     schedule.at = schedule.top = schedule.count = 0, schedule.open = trips, schedule.table = &table;
     schedule.ahead = schedule.left = trips > 0;
 }
 
 // With places for some states, and for the tape of one trip at a time (Revolve): a tape takes more than half of the room.
-inline void start_schedule_of_states(int64_t places, int64_t trips, int64_t block, int64_t *numbers) {
-    start_schedule(trips, 1, places + 1, 2 * places + 1, true, block, numbers, false);
+inline void start_schedule_of_states(int64_t states, int64_t trips, int64_t block, int64_t places, int64_t *numbers) {
+    start_schedule(trips, 1, states + 1, 2 * states + 1, true, block, places, numbers, false);
 }
 
 }  // namespace sdgrad

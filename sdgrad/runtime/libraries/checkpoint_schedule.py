@@ -7,7 +7,7 @@ The schedules of loops with a known number of trips are in ``sdgrad_schedule.h``
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import dace
 import dace.library
@@ -26,7 +26,7 @@ BACKWARDS = ("until", "back", "out_of", "out_of_unit")
 PARTS = ("ahead", "left", "restore", *FORWARDS, *BACKWARDS)
 """The numbers that say what runs next, in the order of ``CheckpointSchedule``."""
 
-BEFORE_ITEMS = len(PARTS) + 10
+BEFORE_ITEMS = len(PARTS) + 12
 BYTES_OF_AN_ITEM = 4 * 8
 """Of what a schedule notes of a state; less if it does not know its trips."""
 
@@ -40,8 +40,8 @@ CODE = {
     "start": "sdgrad::start_schedule({numbers}, _numbers);",
     "forwards": "reinterpret_cast<sdgrad::CheckpointSchedule *>(_numbers)->next(false);",
     "backwards": "reinterpret_cast<sdgrad::CheckpointSchedule *>(_numbers)->next(true);",
-    "start_states": "sdgrad::start_schedule_of_states({given[0]}, {given[2]}, {given[4]}, _numbers);",
-    "start_online": "sdgrad::start_online_schedule({given[0]}, {given[1]}, {given[4]}, _numbers);",
+    "start_states": "sdgrad::start_schedule_of_states({given[0]}, {given[2]}, {given[4]}, {given[5]}, _numbers);",
+    "start_online": "sdgrad::start_online_schedule({given[0]}, {given[1]}, {given[5]} > 0, _numbers);",
     "trip": "reinterpret_cast<sdgrad::OnlineSchedule *>(_numbers)->trip();",
     "end": "reinterpret_cast<sdgrad::OnlineSchedule *>(_numbers)->end();",
     "backwards_online": "reinterpret_cast<sdgrad::OnlineSchedule *>(_numbers)->next();",
@@ -50,13 +50,20 @@ STARTS = ("start", "start_states", "start_online")
 ASKING = ("forwards", "backwards", "trip", "backwards_online")  # once in each trip of a loop that a schedule drives
 
 
-def count_of_numbers(trips: int, state: int, room: int, block: int = 0) -> int:
-    """Return how many numbers a schedule has: as ``schedule_items`` counts them, with those before the items.
+class Disk(NamedTuple):
+    """Places for states on the disk, and the trips of a block: such states are between two of them."""
 
-    :param block: trips between states on the disk; 0: there is none on it.
-    """
-    blocks, each = (-(-trips // block), min(trips, block)) if block else (1, trips)
-    return BEFORE_ITEMS + 4 * (blocks - 1 + 2 * min(each, room // state if state else each) + 2)
+    places: int = 0
+    block: int = 0
+
+
+NO_DISK = Disk()
+
+
+def count_of_numbers(trips: int, state: int, room: int, disk: Disk = NO_DISK) -> int:
+    """Return how many numbers a schedule has: as ``schedule_items`` counts them, with those before the items."""
+    each = min(trips, disk.block) if disk.block else trips
+    return BEFORE_ITEMS + 4 * (disk.places + 2 * min(each, room // state if state else each) + 2)
 
 
 def count_of_online_numbers(places: int) -> int:
@@ -110,14 +117,14 @@ class CheckpointSchedule(nd.LibraryNode):
     """Say what runs next, in the array ``_numbers`` that holds the schedule: the first are :data:`PARTS`.
 
     ``start`` begins with the numbers ``given``: trips, units of a state, units of a tape, units of room, 1 if states
-    and tapes have arrays of their own, and the trips between states on the disk, 0 if there is none on it. What the
-    loop keeps stands among its outputs. ``forwards`` and
+    and tapes have arrays of their own, and trips of a block and places on the disk, 0 if there is none. What the loop
+    keeps stands among its outputs. ``forwards`` and
     ``backwards`` find the next part of the way; ``_was`` is the same array.
 
     The others are given places for states, and for tapes of trips, as many trips as there may be, the most places for
-    tapes that they may be given, and a last number: trips between states on the disk (``start_states``), or 1 if the
-    places for states are on the disk (``start_online``). ``start_states`` keeps the tape of one trip at a time,
-    ``start_online`` begins a loop with any number of trips. There ``trip`` finds where the state of the next trip is
+    tapes that they may be given, trips of a block, and places on the disk. ``start_states`` keeps the tape of one trip
+    at a time, ``start_online`` begins a loop with any number of trips: all its places for states are on the disk, or
+    none. There ``trip`` finds where the state of the next trip is
     kept, ``end`` comes after the last one, and ``backwards_online`` finds the next part of the way backwards.
     """
 
