@@ -15,12 +15,12 @@ only. Instances of a parallel map run at once, so that what they use is live in 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from sdgrad.analysis.loop_private import region_locals
 from sdgrad.analysis.uses import used, users
-from sdgrad.program.tree import Loop, Node, Program, Scope, children, local_names, reads, writes
+from sdgrad.program.tree import Leaf, Loop, Node, Param, Program, Scope, children, local_names, reads, walk, writes
 
 Span = tuple[int, int]
 """The first and the last point, both included."""
@@ -76,7 +76,8 @@ class _Walk:
         if not isinstance(node, (Loop, Scope)):
             return private
         if isinstance(node, Loop):
-            private |= region_locals(node, self.everywhere, self.program)
+            flat = replace(node, body=tuple(leaf for n in node.body for leaf in _flat(n, ())))
+            private |= region_locals(flat, self.everywhere, self.program)
         around = {self.program.root(c) for c in reads(node) | writes(node)} - private
         self.use(around, first)
         self.use(around, self.point)
@@ -88,3 +89,21 @@ class _Walk:
         for name in {self.program.root(n) for n in names}:
             first, last = self.spans.get(name, (point, point))
             self.spans[name] = min(first, point), max(last, point)
+
+
+def _is_parallel(node: Node) -> bool:
+    return isinstance(node, Leaf) or (isinstance(node, Scope) and not node.sequential)
+
+
+def _flat(node: Node, around: tuple[Param, ...]) -> Iterator[Node]:
+    """Yield the leaves of a map with all of its parameters, one after the other; other nodes as they are.
+
+    Instances of a map do not read what others write, so that each leaf may run for all of them before the next one.
+    """
+    if isinstance(node, Leaf):
+        yield replace(node, params=(*around, *node.params))
+    elif isinstance(node, Scope) and all(_is_parallel(n) for n in walk((node,))):
+        for inner in node.body:
+            yield from _flat(inner, (*around, *node.params))
+    else:
+        yield node

@@ -20,6 +20,7 @@ from sdgrad.optimize.dataflow.dead_clears import drop_clears
 from sdgrad.optimize.dataflow.dead_stores import drop_unread
 from sdgrad.optimize.dataflow.destination_forwarding import write_results
 from sdgrad.optimize.dataflow.initialization_sinking import fill_late
+from sdgrad.optimize.dataflow.own_temporaries import own_temporaries
 from sdgrad.optimize.dataflow.reshape_views import view_reshaped
 from sdgrad.optimize.dataflow.unread_results import compute_less
 from sdgrad.optimize.gpu.kernels import place_on_device
@@ -65,6 +66,13 @@ PASSES: tuple[Pass, ...] = (
         UNORDERED,
         "Put the statements of a custom rule in the place of its call, so that fusion reaches them.",
         optional=False,
+    ),
+    Pass(
+        "own-temporaries",
+        Named(own_temporaries),
+        UNORDERED,
+        "Give each loop temporaries of its own, if it sets what it reads of them.",
+        after=("custom-calls",),
     ),
     Pass(
         "solve-factorization",

@@ -120,6 +120,7 @@ CHANGES = {
     "loop-invariants": lambda own, other: str(other) != str(own),
     "loop-distribution": lambda own, other: count(other, Loop) > count(own, Loop),
     "rematerialization": lambda own, other: count(other, Store) > count(own, Store),
+    "own-temporaries": lambda own, other: len(other.containers) <= len(own.containers),
     "checkpoint-memory": lambda own, other: str(other) != str(own),
     "checkpoints": lambda own, other: count(other, Loop) < count(own, Loop),
     "fusion": lambda own, other: count(other, Leaf) > count(own, Leaf),
