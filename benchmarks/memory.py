@@ -92,6 +92,7 @@ def measure(name: str, size: int, steps: int, reps: int) -> list[Row]:
                 np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9 * float(np.max(np.abs(b))))
         else:
             wanted.append(found)
+        sdgrad.free_memory()
         calls[label], peaks[label] = gradient, peak_memory(gradient) or 0
         print(f"{name}: {label} takes {peaks[label] / 1e6:.0f} MB", flush=True)
 

@@ -23,7 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     groups = parser.add_subparsers(required=True, metavar="onnx | prepare")
     add_onnx(groups)
     text = (
-        "compile what all programs share, the C++ header most of all, so that the first gradient need not wait for it"
+        "compile what all programs share, the C++ header most of all, so that the first gradient need not wait for it, "
+        "and measure how fast the machine is, for plans within limits of memory"
     )
     groups.add_parser("prepare", help=text, description=text).set_defaults(run=prepare)
     options = parser.parse_args(arguments)
@@ -53,6 +54,8 @@ def add_onnx(groups: argparse._SubParsersAction) -> None:
 
 
 def prepare(options: argparse.Namespace) -> int:
+    from sdgrad.machine.disk import disk_folder
+    from sdgrad.machine.rates import keep, measured
     from sdgrad.runtime.compile.precompiled_header import preparations
 
     console = Console()
@@ -63,6 +66,10 @@ def prepare(options: argparse.Namespace) -> int:
             shared.make()
         took = "is there already" if there else f"compiled in {time.perf_counter() - start:.1f} s"
         console.print(f"{what}: {took}", highlight=False)
+    with console.status("measuring the machine"):
+        rates = measured(disk_folder(config.disk_folder))
+        keep(rates, config.cache_folder)
+    console.print(", ".join(f"{n} {v:.2g}" for n, v in rates.items()), highlight=False, soft_wrap=True)
     console.print(f"kept in {config.cache_folder}", highlight=False, soft_wrap=True)
     return 0
 

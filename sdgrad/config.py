@@ -26,6 +26,7 @@ from dace.config import temporary_config
 
 from sdgrad.machine.limits import Limit
 from sdgrad.machine.model import Machine
+from sdgrad.machine.rates import of_this_machine
 
 PREFIX = "SDGRAD_"
 BlasKind = Literal["openblas", "mkl", "none"]
@@ -93,8 +94,8 @@ class Config:
     find out what each is worth, or which one is to blame. In the environment a list with commas."""
 
     machine: Machine = Machine()
-    """Thresholds: from which size on each rewrite pays. Replace it as a whole:
-    ``config.machine = dataclasses.replace(config.machine, blas_multiplications=0)``."""
+    """Thresholds: from which size on each rewrite pays, and rates, measured once if ``sdgrad prepare`` has run.
+    Replace it as a whole: ``config.machine = dataclasses.replace(config.machine, blas_multiplications=0)``."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         value = self._checked(name, value)
@@ -258,6 +259,7 @@ _CHECKS = {
 
 config = Config.from_environment()
 """The settings in force."""
+config.machine = of_this_machine(config.cache_folder)
 
 
 def watch(name: str, then: Callable[[Any], None]) -> None:

@@ -11,7 +11,7 @@ import pytest
 import sdgrad
 from sdgrad.config import ConfigError, config
 from sdgrad.convert.callables import bind_arguments
-from sdgrad.machine import Machine, free_memory, model
+from sdgrad.machine import Machine, free_memory, model, rates
 from sdgrad.optimize import optimize
 from sdgrad.program.tree import NodeCall, walk
 
@@ -81,3 +81,22 @@ def test_free_memory(tmp_path, monkeypatch):
     system.unlink()
     (tmp_path / "memory.max").unlink()
     assert free_memory.free_memory() > 2**20
+
+
+def test_rates_are_measured_once(tmp_path):
+    found = rates.measured(tmp_path)
+    assert set(found) == set(rates.RATES) and list(tmp_path.iterdir()) == []
+    assert 1e8 < found["bytes_per_second"] < 1e12 and 1e7 < found["disk_bytes_per_second"] < 1e12
+    assert 1e8 < found["instructions_per_second"] < 1e12 and 1e9 < found["flops_per_second"] < 1e14
+    assert 1e-8 < found["seconds_per_call"] < 1e-4
+    assert rates.of_this_machine(tmp_path) == Machine()
+    rates.keep(found, tmp_path)
+    machine = rates.of_this_machine(tmp_path)
+    assert {n: getattr(machine, n) for n in rates.RATES} == found
+    assert "disk_bytes_per_second" not in rates.measured(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"bytes_per_second": "fast"}', '{"bytes_per_second": -1, "x": 2}'])
+def test_files_that_say_nothing(tmp_path, text):
+    (tmp_path / rates.FILE).write_text(text)
+    assert rates.of_this_machine(tmp_path) == Machine()
