@@ -7,7 +7,7 @@ program, where all that is live has to fit. Segments are tried in several length
 enough.
 
 The bytes of a plan are those of the arrays in their places, and not what the rows say: if gaps between arrays lead
-beyond the limit, the rows are tightened by what is too much.
+beyond the limit, the rows are tightened by how much more that is.
 """
 
 from __future__ import annotations
@@ -125,24 +125,25 @@ class Planner:
 
     def fastest(self, limit: int) -> MemoryPlan | None:
         """Return the fastest plan within some bytes; None if none is found."""
-        waiting: list[tuple[float, int, int, int]] = []  # seconds, a limit, attempts, and what may be chosen from
+        waiting: list[tuple[float, int, int]] = []  # seconds, attempts, and what may be chosen from
         made: dict[tuple[int, int], list[Option]] = {}
 
         def ask(which: int, most: int, attempts: int) -> None:
             chosen = self.base.choose(self.sets[which], most)
             if chosen is not None:
                 made[which, attempts] = chosen
-                heapq.heappush(waiting, (sum(o.seconds for o in chosen), most, attempts, which))
+                heapq.heappush(waiting, (sum(o.seconds for o in chosen), attempts, which))
 
         for which in range(len(self.sets)):
             ask(which, limit, ATTEMPTS)
         while waiting:
-            _, most, attempts, which = heapq.heappop(waiting)
-            plan = self.placed(which, made[which, attempts])
+            _, attempts, which = heapq.heappop(waiting)
+            chosen = made[which, attempts]
+            plan = self.placed(which, chosen)
             if plan.bytes <= limit:
                 return plan
             if attempts > 1:
-                ask(which, most - (plan.bytes - limit), attempts - 1)
+                ask(which, limit - (plan.bytes - self.base.peak(chosen)), attempts - 1)
         if self.smallest_here.bytes <= limit:
             return self.smallest_here
         return self.deeper.fastest(limit) if self.deeper is not None else None
@@ -261,6 +262,11 @@ class Base:
             return None
         taken = iter(answer.x[:-1] > 0.5)
         return [next(o for o, t in [(o, next(taken)) for o in r.options] if t) for r in regions]
+
+    def peak(self, chosen: Sequence[Option]) -> int:
+        """Return the bytes that a choice takes by the rows, at the point where most are live."""
+        table, live = self.rows(chosen)
+        return self.whole.always + int((table.sum(axis=1) + live).max(initial=0))
 
     def rows(self, options: Sequence[Option]) -> tuple[np.ndarray, np.ndarray]:
         """Return the bytes that each option adds at each point, and what is live without them.
