@@ -19,6 +19,7 @@ from dace.codegen import codegen, compiler
 
 from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
+from sdgrad.program.own_memory import is_on_disk
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile import nvcc
 from sdgrad.runtime.compile.codegen_answers import answers_once
@@ -108,7 +109,9 @@ def generate(job: Job) -> Needs:
         change = _on_device if is_device(job.sdfg) else _on_host
         for made in objects:
             made.code = change(keeping_nan(made.clean_code))
-        objects[0].code = objects[0].clean_code + entries(job.sdfg.name, job.arguments, job.initial)
+        objects[0].code = objects[0].clean_code + entries(
+            job.sdfg.name, job.arguments, job.initial, _has_files(job.sdfg)
+        )
         write_sources(job.sdfg, objects, job.folder)
     options, links = _flags_of({e for o in objects for e in o.environments})
     (job.folder / NEEDS).write_text(json.dumps({"options": options, "links": links}))
@@ -201,17 +204,24 @@ def write_sources(sdfg: dace.SDFG, objects: list, folder: Path) -> None:
     (folder / "include" / "hash.h").write_text(f'#define __HASH_{sdfg.name} ""\n')
 
 
-def entries(name: str, arguments: Mapping[str, dt.Data], initial: Sequence[str]) -> str:
+def _has_files(sdfg: dace.SDFG) -> bool:
+    """True if arrays of a graph lie on the disk."""
+    return any(is_on_disk(desc) for _, _, desc in sdfg.arrays_recursive())
+
+
+def entries(name: str, arguments: Mapping[str, dt.Data], initial: Sequence[str], files: bool = False) -> str:
     """Generate C++ functions, in the file of the program, that start it, and run it on pointers to its arguments.
 
     An exception ends here: Python's calls would end the process.
+
+    :param files: it has arrays on the disk.
     """
     types = [desc.as_arg(name="") for desc in arguments.values()]
     given = [f"({t})p[{k}]" if "*" in t else f"*({t}*)p[{k}]" for k, t in enumerate(types)]
     passed = ", ".join([f"({name}_state_t*)handle", *given])
     taken = ", ".join(arguments[n].as_arg(name=n) for n in initial)
     caught = "} catch (const std::bad_alloc&) {"
-    no_disk = f"}} catch (const sdgrad::NoDisk&) {{ return {NO_DISK};"
+    no_disk = f"}} catch (const sdgrad::NoDisk&) {{ return {NO_DISK};" if files else ""
     return (
         f'extern "C" int __by_addresses_{name}(void* handle, void** p) {{\n'
         f"    try {{ __program_{name}({passed}); return {DONE}; {no_disk} {caught} return {NO_MEMORY}; }}"
