@@ -53,17 +53,18 @@ def by_function(function: Callable, names: tuple[str, ...], arguments: dict) -> 
 
 
 def within_limits(function: Callable, names: tuple[str, ...], arguments: dict) -> tuple:
-    """Value and gradients without a limit of memory; those within a random one must be the same.
+    """Value and gradients without a limit of memory; those within a random one, half of them with a disk, are the same.
 
     If the limit is refused, the least that the error names is enough.
     """
     value, gradients = by_function(function, names, arguments)
-    limit = f"{random.Random(inspect.getsource(function)).randint(0, 100)}%"
+    numbers = random.Random(inspect.getsource(function))
+    limit, disk = f"{numbers.randint(0, 100)}%", numbers.choice([None, "1MiB"])
     try:
-        found = _within(limit, function, names, arguments)
+        found = _within(limit, disk, function, names, arguments)
     except sdgrad.errors.MemoryLimitError as error:
         limit = error.least
-        found = _within(limit, function, names, arguments)
+        found = _within(limit, disk, function, names, arguments)
     except sdgrad.errors.ArgumentError as error:
         if "known when the program runs" not in str(error):
             raise
@@ -74,8 +75,8 @@ def within_limits(function: Callable, names: tuple[str, ...], arguments: dict) -
     return value, gradients
 
 
-def _within(limit: str | int, function: Callable, names: tuple[str, ...], arguments: dict) -> tuple:
-    return _called_twice(sdgrad.value_and_grad(function, wrt=names, memory_limit=limit), arguments)
+def _within(limit: str | int, disk: str | None, function: Callable, names: tuple[str, ...], arguments: dict) -> tuple:
+    return _called_twice(sdgrad.value_and_grad(function, names, memory_limit=limit, disk_limit=disk), arguments)
 
 
 def _called_twice(both: Callable, arguments: dict) -> tuple:
