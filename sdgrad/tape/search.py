@@ -158,7 +158,7 @@ class Search:
         for path in checkpoints.inner_loops(self.memory, outer):
             if not checkpoints.can_be_nested(self.memory.nodes[path], path, plan):
                 continue
-            around = self.checkpointed(outer, plan, asked, one_tape=True)
+            around = self.checkpointed(outer, plan, asked, least=len(outer) > 1, one_tape=True)
             more = self.checkpointed(path, plan, around, least=True) if around is not None else None
             found = self.plan(more) if more is not None else None
             if found is None or more is None:

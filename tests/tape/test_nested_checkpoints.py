@@ -183,6 +183,25 @@ def test_gradients(f, always):
     check_grads(own, args, wrt=("x", "w"))
 
 
+def short_inside(x, w):
+    """Loops inside of a long one are short."""
+    y = np.copy(x)
+    for _ in range(20):
+        for j in range(3):
+            y = y * w + 0.1 * j
+            for _ in range(3):
+                y = np.sin(y + 0.1 * x)
+    return np.sum(y * y)
+
+
+def test_short_loops_inside_of_a_long_one(monkeypatch):
+    every_loop(monkeypatch)
+    monkeypatch.setattr(checkpoints, "fit", lambda *args: False)
+    args = vectors()
+    assert max(map(len, plan_of(fresh(short_inside), *args).checkpoints)) == 5
+    check_grads(fresh(short_inside), args, wrt=("x", "w"))
+
+
 @pytest.mark.parametrize("f", [solved, both_until, three_levels, in_a_branch], ids=lambda f: f.__name__)
 def test_limits(f):
     """The least memory, and a little more, where nobody knows how often inner loops run, too."""
