@@ -135,7 +135,6 @@ class Checkpoint:
     trips: Param  # the loop's variable; of an open loop up to as many trips as there may be
     room: Room
     saved: tuple[tuple[Container, Container], ...]  # containers of the state, and where each is saved
-    disk: tuple[tuple[Container, Container], ...]  # containers of the state, and where each is saved on the disk
     fixed: tuple[tuple[Container, Container], ...]  # operands of all trips that nodes after the loop overwrite
     numbers: Container  # of the schedule
     symbols: Mapping[str, str]  # names of the numbers that say what runs next
@@ -143,6 +142,7 @@ class Checkpoint:
     unit: str  # units of the room between that place and the tape
     is_open: bool = False  # nobody knows how many trips there are before the last one has run
     one_tape: bool = False  # of one trip at a time: loops inside of it have checkpoints, which the next one overwrites
+    disk: tuple[tuple[Container, Container], ...] = ()  # containers of the state, and where each is saved on the disk
 
     @property
     def kept(self) -> tuple[tuple[Container, Container], ...]:
