@@ -33,7 +33,7 @@ def own_temporaries(program: Program, names: Names) -> Program:
     own = (n for n, c in program.containers.items() if c.transient and c.view_of is None and n not in viewed)
     search = _Search(program, everywhere)
     places = search.places(program.body, (), {n for n in own if everywhere[n] > 1})
-    found = {n: p[1:] for n, p in places.items() if len(p) > 1}  # the first one keeps its name
+    found = {n: places[n][1:] for n in sorted(places) if len(places[n]) > 1}  # the first one keeps its name
     if not found:
         return program
     renames: dict[Place, dict[str, str]] = {}
