@@ -31,6 +31,7 @@ from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.runtime.compile.c_export import export
 from sdgrad.runtime.compile.cache import Library
 from sdgrad.specialize.argnums import Wrt, several
+from sdgrad.specialize.arguments import Call
 from sdgrad.symbolic.expr import to_expr
 
 FORMAT = 6
@@ -171,11 +172,16 @@ def compile_gradient(f: Callable, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Gr
     :param f: a function that returns one scalar, as for :func:`~sdgrad.value_and_grad`.
     :param wrt: as there.
     :returns: a callable with ``f``'s parameters, for arguments of the same shapes and dtypes.
-    :raises ArgumentError: it calls Python functions of this process (:func:`~sdgrad.pure_callback`).
+    :raises ArgumentError: it calls Python functions of this process (:func:`~sdgrad.pure_callback`), or takes a nest.
     """
     question = value_and_grad(f, wrt)
     assert isinstance(question, GradFunction)
     arguments = bind_arguments(f, args, kwargs)
+    for name in Call.of(f, args, kwargs).nests:
+        kind = type(arguments[name]).__name__
+        raise ArgumentError(
+            f"argument '{name}' is a {kind}: programs to save take arrays and numbers, one for each part"
+        )
     signature, names, output, request = question.question(arguments)
     program = signature.gradient(request).program
     if program.library.calls_python:

@@ -64,11 +64,12 @@ from sdgrad.record.functions.table import (
     own,
     wrapped,
 )
+from sdgrad.record.recorder import ONLY_DATA
 from sdgrad.record.selected import Selected, Turned, applied, called, unknown
 from sdgrad.record.settling import settle
 from sdgrad.record.sparse.matrix import OPERATIONS
 from sdgrad.record.sparse.taking import rule_of_compound
-from sdgrad.record.values import RULES, Array, Number, can_be_fixed, declines
+from sdgrad.record.values import RULES, Array, Number, Recorded, can_be_fixed, declines
 
 METHODS: dict[str, Callable] = {
     "reduce": ufunc_methods.reduce,
@@ -187,6 +188,8 @@ def _content(value: Any, what: str) -> Any:
             raise value.recorder.hints.fix(value.storage.origin)
         raise unreadable(value, what)
     if not isinstance(value, Number):
+        if isinstance(value, Recorded):
+            raise unreadable(value, what)
         return value
     if value.outer is not None:
         return _content(value.outer, what)
@@ -208,8 +211,8 @@ INSTEAD = {
 
 def unreadable(value: Any, what: str) -> Exception:
     """Return the error for content that only a run knows; start again instead where it can be known."""
-    settle(value.recorder, value.storage.origin if isinstance(value, Array) else value.origin)
-    told = "an array" if isinstance(value, Array) else "a number"
+    told = "a number" if isinstance(value, Number) else "an array" if isinstance(value, Array) else "selected elements"
+    settle(value.recorder, value.storage.origin if isinstance(value, Array) else getattr(value, "origin", ONLY_DATA))
     more = f": {INSTEAD[what]}" if what in INSTEAD else ""
     return UnknownContent(f"{what} of {told} that only a run of the program knows{more}")
 

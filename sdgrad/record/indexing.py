@@ -35,6 +35,8 @@ ZERO, WHOLE = sympy.Integer(0), np.dtype(np.int64)
 
 def item(array: Any, index: Any) -> Any:
     """Return ``array[index]``."""
+    if (chosen := RULES.at_selected(array, index)) is not None:
+        return chosen
     parts = expanded(array, index)
     if any(is_advanced(p) for p in parts):
         return selected(array, parts) if _is_open_mask(parts[0]) else gathered(array, parts)

@@ -110,6 +110,7 @@ INSTEAD = {
     "solve_bvp": "sdgrad.root of the conditions at the ends, or of the equations at all points",
     "approx_fprime": "sdgrad.grad",
     "eigs": "np.linalg.eig of a dense matrix, or sdgrad.root of the equations of a pair",
+    "trimcoef": "a slice in place of polytrim, chebtrim and their kin: only a run knows which coefficients are small",
     "lobpcg": "scipy.sparse.linalg.eigsh",
     **dict.fromkeys(
         ("SmoothBivariateSpline", "LSQBivariateSpline", "bisplrep"),

@@ -10,9 +10,15 @@ import numpy as np
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.memory_layout import ATTRIBUTES
-from sdgrad.record.functions.table import FUNCTIONS, METHODS, array, own
+from sdgrad.record.functions.table import FUNCTIONS, METHODS, all_known, array, own
 from sdgrad.record.indexing import item
 from sdgrad.record.values import RULES, Array, Number
+
+COMPUTED = frozenset({
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "cumprod", "cumsum", "dot", "max",
+    "mean", "min", "nonzero", "prod", "ptp", "repeat", "round", "searchsorted", "std", "sum", "take", "trace", "var",
+})  # fmt: skip
+"""Methods that return what NumPy's functions of their names return, and neither write nor view anything."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +27,11 @@ class BoundRule:
 
     rule: Callable
     value: Any
+    name: str = ""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.name in COMPUTED and isinstance(self.value, Array) and all_known([self.value, args, kwargs]):
+            return RULES.function(getattr(np, self.name), (self.value, *args), kwargs)
         of_object = getattr(type(self.value), "here", None)
         return self.rule(of_object(self.value) if of_object else own(self.value), *args, **kwargs)
 
@@ -42,7 +51,7 @@ def method(value: Any, name: str) -> Any:
     if name in ("conj", "conjugate"):
         return lambda: RULES.ufunc(np.conjugate, "__call__", (value,), {})
     if name in METHODS:
-        return BoundRule(METHODS[name], value)
+        return BoundRule(METHODS[name], value, name)
     raise AttributeError(f"{type(value).__name__.lower()} has no recorded method '{name}'")
 
 

@@ -16,7 +16,7 @@ from dace.frontend.python.parser import DaceProgram
 
 from sdgrad.convert.callables import bind_arguments
 from sdgrad.convert.functions import converted, is_converted
-from sdgrad.convert.operators import LEFT_OUT, Handler, Names, Operators, remaining
+from sdgrad.convert.operators import LEFT_OUT, UPDATED, Handler, Names, Operators, remaining
 from sdgrad.errors import ParseError
 from sdgrad.lift.dace_functions import needs_dace, sizes_of
 from sdgrad.program.custom_rule import ATTRIBUTE
@@ -378,23 +378,21 @@ class RecordingOperators(Operators):
 
     def update(self, word: str, value: Any, by: Any) -> Any:
         if not (is_recorded(value) or is_sparse(value)) and isinstance(by, (Array, Number)):
-            return getattr(operator, UPDATES[word])(value, by)
+            return getattr(operator, f"__{UPDATED[word].__name__[1:]}__")(value, by)  # of iadd: __add__
         check_in_place(value)
         refuse_change(self.recorder.reads, value)
         return super().update(word, value, by)
+
+    def update_attribute(self, word: str, owner: Any, name: str, by: Callable[[], Any]) -> None:
+        if not (isinstance(owner, Array) and name in ("real", "imag")):
+            return super().update_attribute(word, owner, name, by)
+        return self.set_attribute(owner, name, self.update(word, self.attribute(owner, name).copy(), by()))
 
     def update_item(self, word: str, owner: Any, index: Any, by: Callable[[], Any]) -> None:
         part = self.item(owner, index)
         new = self.update(word, part, by())
         if not (new is part and isinstance(part, Array) and part.storage is getattr(owner, "storage", None)):
             self.store(owner, index, new)
-
-
-UPDATES = {
-    "Add": "add", "Sub": "sub", "Mult": "mul", "MatMult": "matmul", "Div": "truediv", "FloorDiv": "floordiv",
-    "Mod": "mod", "Pow": "pow", "LShift": "lshift", "RShift": "rshift", "BitAnd": "and_", "BitOr": "or_",
-    "BitXor": "xor",
-}  # fmt: skip
 
 
 RULES.store = lambda a, i, v: store(a, i, v if is_recorded(v) or not holds_recorded(v) else array(v))

@@ -86,8 +86,8 @@ class Selected(Recorded):
         raise unknown("a loop over them")
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
+        if name.startswith("__") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"array has no attribute '{name}'")
         if name in METHODS:
             return lambda axis=None, **kwargs: called(METHODS[name], (self,), {"axis": axis, **kwargs})
         if name == "copy":
@@ -131,6 +131,8 @@ class Turned(Recorded):
 
 def masks(parts: list[Any]) -> list[Any]:
     """Return the parts of an index with a mask in place of the indices of where it holds."""
+    if any(isinstance(p, Selected) and not isinstance(p, Places) for p in parts):
+        raise unknown("an index")
     if not any(isinstance(p, Places) for p in parts):
         return parts
     first = next(k for k, p in enumerate(parts) if isinstance(p, Places))
@@ -141,6 +143,21 @@ def masks(parts: list[Any]) -> list[Any]:
     ):
         raise unknown("some of the indices")
     return [*parts[:first], mask, *parts[first + mask.ndim :]]
+
+
+def at_selected(a: Any, index: Any) -> Selected | None:
+    """Return the elements at positions that are selected, computed with: the same mask selects these; None for others.
+
+    Positions that the mask leaves out may lie anywhere, and are zero.
+    """
+    parts = list(index) if isinstance(index, tuple) else [index]
+    if not parts or not isinstance(parts[0], Selected) or all(isinstance(p, Places) for p in parts if is_recorded(p)):
+        return None
+    chosen = [p for p in parts if isinstance(p, Selected)]
+    if any(p.dtype.kind not in "iu" for p in chosen) or any(isinstance(p, (Array, np.ndarray, list)) for p in parts):
+        raise unknown("an index with")
+    _, mask = together(chosen)
+    return Selected(RULES.item(a, tuple(filled(p, 0) if isinstance(p, Selected) else p for p in parts)), mask)
 
 
 def filled(a: Selected, value: Any) -> Any:
@@ -276,4 +293,4 @@ def under_the_mask(value: Any, mask: Array) -> Any:
     return array(value.full)
 
 
-RULES.select, RULES.under_the_mask, RULES.masks = select, under_the_mask, masks
+RULES.select, RULES.under_the_mask, RULES.masks, RULES.at_selected = select, under_the_mask, masks, at_selected

@@ -101,6 +101,7 @@ class Rules:
     select: Callable[..., Any]
     under_the_mask: Callable[..., Any]
     masks: Callable[..., Any]
+    at_selected: Callable[..., Any]
     places: Callable[..., Any]
     part: Callable[..., Any]
     agree: Callable[..., None]

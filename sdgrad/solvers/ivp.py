@@ -88,6 +88,7 @@ def solve_ivp(
     :raises ArgumentError: an argument is none of these.
     """
     _check(method, t_span)
+    args = args if isinstance(args, (tuple, list)) else (args,)
     watched = Event.all_of(events, max_events)
     if active() is None:
         own = {"first_step": first_step, "max_step": max_step, "rtol": rtol, "atol": atol}

@@ -34,6 +34,9 @@ _RGAMMA_SLOPE = f"special_rgamma_slope(x) if x < {_RGAMMA_LEFT} else (-y * sdgra
 _RGAMMA_SECOND = f"tgamma(1 - x) * (scipy_sindg(180 * x) * ({_BENT}) - 2 * {_PSI} * scipy_cosdg(180 * x))"
 
 ERRORS = (  # DLMF 7
+    binary("special_wofz", None, "special_wofz(a + 1, b)", NONE, ANY),  # these three are of complex numbers
+    unary("scipy_erf", "1.1283791670955126 * exp(-x * x)"),
+    unary("scipy_erfc", "-1.1283791670955126 * exp(-x * x)"),
     unary("scipy_erfi", "1.1283791670955126 * exp(x * x)", overflows=True),
     unary("scipy_erfinv", "0.886226925452758 * exp(y * y)", UNIT, singular=True),
     unary("scipy_erfcinv", "-0.886226925452758 * exp(y * y)", (0.05, 1.9), singular=True),

@@ -111,6 +111,15 @@ def test_wrong_calls(call, message):
         call(sdgrad.compile_gradient(loss, X, 0.7, 3))
 
 
+def test_nests_are_refused():
+    def f(p, x):
+        return np.sum(p["w"] * x)
+
+    for wrt in (0, 1):
+        with pytest.raises(ArgumentError, match="'p' is a dict"):
+            sdgrad.compile_gradient(f, {"w": X}, X, wrt=wrt)
+
+
 def test_files_that_are_none(tmp_path):
     path = tmp_path / "nothing"
     path.write_text("nothing")

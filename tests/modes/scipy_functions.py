@@ -26,7 +26,9 @@ STATISTICS = (
     "stats.tstd(Y, (-1.0, None))", "stats.tsem(Y)", "stats.tmin(A, -0.5)", "stats.tmax(A, 0.5, axis=None)",
     "stats.gamma.mean(s)", "stats.norm(s, t).entropy()", "stats.gamma(s).median()", "stats.beta.var(s, t)",
     "stats.norm.interval(0.9, s, t)[0]", "stats.t.std(s + 3.0)", "stats.gaussian_kde(Y).pdf(s)",
-    "stats.gaussian_kde(Y).integrate_box_1d(s, t)",
+    "stats.gaussian_kde(Y).integrate_box_1d(s, t)", "stats.wasserstein_distance(Y, u)",
+    "stats.energy_distance(Y, u, O, np.abs(x))", "stats.gamma.stats(s, scale=t)[1]", "stats.gamma.moment(2, s)",
+    "stats.beta.support(s, t, s, t)[1]",
 )  # fmt: skip
 
 GRID = "(np.arange(3.0), np.arange(2.0))"
@@ -71,7 +73,11 @@ SIGNALS = (
     "signal.coherence(Y, Y**2, nperseg=4)[1]", "signal.upfirdn(u, Y, 3, 2)", "signal.resample_poly(A, 3, 2)",
     "signal.medfilt(Y)", "signal.medfilt2d(A)", "signal.lfiltic([1.0, s], [2.0, t], Y[:1])",
     "signal.deconvolve(Y, np.abs(u))[0]",
-    "signal.stft(Y, nperseg=4)[2]", "signal.istft(signal.stft(Y, nperseg=4)[2], nperseg=4)[1]",
+    "signal.freqz(u, x + 9.0, 5)[1]", "signal.freqz_sos([[1.0, s, 0.2, 1.0, 0.3, t]], np.arange(3.0))[1]",
+    "signal.sosfreqz([[1.0, s, 0.2, 1.0, 0.3, t]], 4)[1]",
+    "signal.freqz_zpk(u, x + 9.0, s, 5)[1]", "signal.freqs(u, x + 9.0, np.arange(3.0))[1]",
+    "signal.lombscargle(O, Y, u)", "signal.stft(Y, nperseg=4)[2]",
+    "signal.istft(signal.stft(Y, nperseg=4)[2], nperseg=4)[1]",
 )  # fmt: skip
 
 IMAGES = (
@@ -83,6 +89,10 @@ IMAGES = (
     "ndimage.rotate(A, 30.0)", "ndimage.affine_transform(A, np.eye(2) * s)", "ndimage.spline_filter(A)",
     "ndimage.spline_filter1d(A)", "ndimage.maximum_filter(A, 2)", "ndimage.minimum_filter(A, 2)",
     "ndimage.median_filter(A, 3)", "ndimage.rank_filter(A, 1, 2)", "ndimage.percentile_filter(A, 30, 2)",
+    "ndimage.gaussian_gradient_magnitude(A, 0.8)", "ndimage.sum(A)", "ndimage.sum_labels(Y, np.arange(6) % 3, [1, 2])",
+    "ndimage.mean(Y, np.arange(6) % 3)", "ndimage.variance(Y, np.arange(6) % 3, [1, 2])", "ndimage.median(A)",
+    "ndimage.standard_deviation(Y)", "ndimage.minimum(Y, np.arange(6) % 2, [0, 1])", "ndimage.maximum(Y)",
+    "ndimage.center_of_mass(B)",
     "ndimage.maximum_filter1d(A, 2)", "ndimage.minimum_filter1d(A, 2)",
 )  # fmt: skip
 

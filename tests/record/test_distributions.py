@@ -65,7 +65,11 @@ FROZEN = [
     "stats.t.ppf(np.append(q, 0.5), 3.0 * s)", "stats.t.logpdf(x, 3.0 * s)",
     "stats.multivariate_normal.logpdf(a, x[:2], C)", "stats.multivariate_normal(x[:2], C).pdf(a)",
     "stats.multivariate_normal.logpdf(a[0], m, s)", "normal.logpdf(a)", "stats.dirichlet.logpdf(p / np.sum(p), p)",
-    "stats.dirichlet(p + 1.0).pdf(p[:2] / np.sum(p))",
+    "stats.dirichlet(p + 1.0).pdf(p[:2] / np.sum(p))", "stats.gamma(2.5 * s, m, s).stats()",
+    "stats.norm.stats(m, s, moments='v')",
+    "stats.gamma(s).moment(2)", "stats.expon.moment(1, scale=s)", "stats.beta(s, 2.0, m, s).support()",
+    "stats.truncnorm.support(m - 3.0, s, m, s)", "stats.norm(m, s).interval(confidence=0.9)",
+    "stats.poisson(s).stats('mv')",
 ]  # fmt: skip
 
 
@@ -154,6 +158,8 @@ REFUSED = {
     "argus' is not recorded": lambda x: stats.argus.pdf(x, 1.5),
     "poisson.ppf is not recorded": lambda x: stats.poisson.ppf(0.3, x),
     "gamma.rvs is not recorded": lambda x: stats.gamma(x).rvs(),
+    "gamma.stats: moments='k' is not recorded": lambda x: stats.gamma.stats(x, moments="mk")[1],
+    "moment of order 3": lambda x: stats.gamma.moment(3, x),
     "allow_singular=True is not recorded": lambda x: stats.multivariate_normal.logpdf(x, allow_singular=True),
     "method= and axis=None": lambda x: stats.pearsonr(np.stack([x, x, x]), np.ones(3), axis=None)[0],
 }  # fmt: skip

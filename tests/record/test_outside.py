@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import sdgrad
 from sdgrad.errors import SdgradError
@@ -106,6 +107,38 @@ def test_contents_that_python_needs():
     np.testing.assert_allclose(g(X), [2, 4, 0])
     sizes[0] = 3
     np.testing.assert_allclose(g(X), [2, 4, 6])
+
+
+def test_sizes_and_places_that_are_computed_from_contents():
+    edges = np.array([[0, 1], [1, 2], [2, 0], [0, 2]])
+
+    def f(x):
+        n = edges.max() + 1
+        degree = np.bincount(edges.ravel(), minlength=n)
+        a = np.zeros((n, n))
+        a[edges[:, 0], edges[:, 1]] = 1.0
+        near = [np.flatnonzero(edges[:, 0] == k) for k in range(n)]
+        ends = np.r_[edges[:, 0], edges[:, 1]]
+        m = scipy.sparse.coo_array((np.ones(len(ends)), (ends, ends))).tocsr()
+        return (
+            x @ (np.diag(degree) - a) @ x
+            + sum(np.sum(x[g % n]) for g in near)
+            + x @ (scipy.sparse.csr_array(a) @ x)
+            + m.sum()
+        )
+
+    value, gradient = sdgrad.value_and_grad(f)(X)
+    assert value == f(X)
+    np.testing.assert_allclose(gradient, [(f(X + d) - f(X - d)) / 2e-3 for d in 1e-3 * np.eye(3)], rtol=1e-8)
+    edges[3] = [1, 0]
+    np.testing.assert_allclose(sdgrad.grad(f)(X), [(f(X + d) - f(X - d)) / 2e-3 for d in 1e-3 * np.eye(3)], rtol=1e-8)
+
+
+def test_arrays_have_the_methods_of_numpy():
+    def f(x):
+        return 2.0 * np.sum(x) if hasattr(x, "ptp") or hasattr(x[x > 0], "ptp") else np.sum(x)
+
+    assert np.all(sdgrad.grad(f)(X) == (2.0 if hasattr(X, "ptp") else 1.0))
 
 
 def test_methods_and_objects():

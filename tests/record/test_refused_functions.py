@@ -25,6 +25,7 @@ REFUSED = [
     (lambda x: special.mathieu_cem(2, x, 30.0)[0][0], "scipy.special.mathieu_cem has no derivative here"),
     (lambda x: special.smirnov(2, x)[0], "scipy.special.smirnov has no derivative here: no rule"),
     (lambda x: np.sum(OF_OBJECTS(x)), "np.frompyfunc of 'squared' has no derivative here: use np.vectorize"),
+    (lambda x: np.polynomial.polynomial.polytrim(x).sum(), "use a slice in place of polytrim"),
     (lambda x: np.sum(OF_NOBODY(x)), "np.frompyfunc of a function has no derivative here"),
     (lambda x: np.sum(np.frompyfunc(squared, 1, 1)(x)), "np.frompyfunc of 'squared'"),
     (lambda x: special.erf(DIAGONAL * x).sum(), "erf of a sparse matrix"),

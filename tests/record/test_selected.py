@@ -61,6 +61,18 @@ def of_places(x):
     return np.sum(x[i] ** 2) + i[0] * x[1] + np.sum(y**2) + i.size * x[0] + np.sum(np.extract(x > 0, y))
 
 
+def computed_places(x):
+    i = np.flatnonzero(x > 0)
+    rows, columns = np.nonzero(np.outer(x, x) > 0.1)
+    a = np.outer(x, x) + np.arange(4.0)
+    return (
+        np.sum(x[(i + 1) % 4] ** 2 * x[i])
+        + np.sum(np.tanh(a[rows // 2, columns]))
+        + a[i - 1, 1:].sum()
+        + x[(2 * i) % 4][0]
+    )
+
+
 def of_matrices(x):
     a, r = np.outer(x, x) + np.arange(4.0), x > -0.5
     v = a[r].T @ a[r] @ x + x[r] @ a[r]
@@ -112,8 +124,10 @@ def test_value_and_gradient(f):
         (lambda x: np.sum(x[x > 0][1:]), "an index"),
         (lambda x: np.sum(np.concatenate([x[x > 0], x])), "concatenate"),
         (lambda x: np.sum(np.outer(x, x)[:, np.where(x > 0)[0]]), "first index|when the program runs|only when"),
+        (lambda x: np.sum(np.outer(x, x)[:, np.where(x > 0)[0] - 1]), "an index"),
+        (lambda x: x[0] * range(4)[np.where(x > 0)[0] - 1], "an index of Python's of selected elements"),
     ],
-    ids=["sort", "two masks", "index", "joined", "columns"],
+    ids=["sort", "two masks", "index", "joined", "columns", "computed columns", "index of a list"],
 )
 def test_refused(f, words):
     with pytest.raises((ParseError, IndexError), match=words):

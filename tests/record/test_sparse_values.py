@@ -101,7 +101,8 @@ def made(x, i, j):
     main = np.exp(x)
     return {
         "csr": whole, "csc": sp.csc_array((x, ([0, 1, 3, 1], [1, 0, 2, 0]))),
-        "coo": sp.coo_matrix((x, (i, j)), shape=(n, n)),
+        "coo": sp.coo_matrix((x, (i, j)), shape=(n, n)), "rows": sp.coo_array((x, np.stack([i, j])), shape=(n, n)),
+        "known rows": sp.csc_array((x, np.array([[0, 1, 3, 1], [1, 0, 2, 0]]))),
         "parts": sp.csr_array((x, [0, 1, 3, 2], [0, 1, 1, 2, 4]), shape=(n, n)), "again": sp.csc_matrix(whole),
         "diags": sp.diags([x[:-1], main, 2.0 * x[1:]], [-1, 0, 1]), "one": sp.diags(x),
         "two": sp.diags(x, 1, format="csc"),

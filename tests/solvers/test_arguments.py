@@ -60,3 +60,11 @@ def test_functions_without_a_rule_that_call_functions(f, instead):
 def test_quadrature_by_fixed_points_calls_functions():
     found = grad(lambda a: scipy.integrate.fixed_quad(lambda x: np.exp(-a * x), 0.0, 1.0)[0], 1.0)
     assert np.isclose(found, 2 / np.e - 1, rtol=1e-7)
+
+
+def test_one_argument_needs_no_tuple():
+    def decayed(k):
+        return sdgrad.solve_ivp(lambda t, y, k: -k * y, (0.0, 1.0), np.ones(1), args=k, rtol=1e-8, atol=1e-10).y[0, -1]
+
+    assert np.isclose(decayed(0.7), np.exp(-0.7), rtol=1e-6)
+    assert np.isclose(grad(decayed, 0.7), -np.exp(-0.7), rtol=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -84,13 +85,13 @@ def stacked(value: Any, dtype: Any = None) -> Array:
     if is_recorded(value) and not isinstance(value, Array):
         return as_array0(value, dtype)
     shape = _nest_shape(value)
-    parts = list(_nest_parts(value, len(shape)))
-    wanted = np.dtype(dtype) if dtype is not None else np.result_type(*{np.dtype(kind(p)) for p in parts})
-    recorder = recorder_of(*[p for p in parts if is_recorded(p)])
+    parts = list(_nest_parts(value))
+    wanted = np.dtype(dtype) if dtype is not None else np.result_type(*{np.dtype(kind(p)) for _, p in parts})
+    recorder = recorder_of(*[p for _, p in parts if is_recorded(p)])
     target = recorder.array(recorder.declare("t", shape, wanted))
-    if len(shape) >= 1 and _nest_depth(value) == 1 and recorder.listed:
+    if recorder.listed and all(len(index) == 1 for index, _ in parts):
         return _of_runs(recorder, target, value)
-    for index, part in zip(np.ndindex(shape[: _nest_depth(value)]), parts, strict=True):
+    for index, part in parts:
         inner = expanded(target, index)
         if any(isinstance(p, slice) for p in inner):
             fill(view(target, inner), part)
@@ -116,20 +117,22 @@ def as_array0(value: Any, dtype: Any = None) -> Array:
     return target
 
 
-def _nest_depth(value: Any) -> int:
-    return 1 + _nest_depth(value[0]) if isinstance(value, (list, tuple)) and len(value) else 0
+NESTS = (list, tuple, range)
 
 
-def _nest_parts(value: Any, depth: int) -> Any:
-    if isinstance(value, (list, tuple)):
-        for part in value:
-            yield from _nest_parts(part, depth - 1)
-    else:
-        yield value
+def _nest_parts(value: Any, index: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Yield what a nest holds, each with its place: lists and arrays may stand side by side."""
+    if not isinstance(value, NESTS):
+        if not (is_recorded(value) or isinstance(value, (bool, int, float, complex)) or hasattr(value, "dtype")):
+            raise TypeError(f"a number or an array is needed here, not a value of type {type(value).__name__}")
+        yield index, value
+        return
+    for k, part in enumerate(value):
+        yield from _nest_parts(part, (*index, k))
 
 
 def _nest_shape(value: Any) -> tuple[Any, ...]:
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, NESTS):
         shapes = {_nest_shape(v) for v in value}
         if len(shapes) > 1:
             raise ValueError(f"the parts of a list have the shapes {', '.join(map(str, shapes))}: they make no array")

@@ -236,6 +236,18 @@ def gaussian_laplace(
     return sum(gaussian_filter(a, sigma, o, None, mode, cval, axes=tuple(own), **more) for o in orders)
 
 
+@rule(ndimage.gaussian_gradient_magnitude)
+def gaussian_gradient_magnitude(
+    input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None, **more: Any
+) -> Any:
+    a = image(input, "gaussian_gradient_magnitude", output)
+    own = axes_of(axes, a.ndim)  # of the slopes: the image is smoothed along all
+    orders = [[1 if e == d else 0 for e in range(a.ndim)] for d in own]
+    modes = per_axis(mode, len(own))
+    slopes = [gaussian_filter(a, sigma, o, None, m, cval, **more) for o, m in zip(orders, modes, strict=True)]
+    return np.sqrt(sum(s * s for s in slopes))
+
+
 # -- small kernels
 @rule(ndimage.uniform_filter1d)
 def uniform_filter1d(

@@ -34,7 +34,7 @@ from sdgrad.record.functions.shapes import (
     ravel,
     reshape,
 )
-from sdgrad.record.functions.table import active, array, content, fixed, known, rule, wrapped
+from sdgrad.record.functions.table import active, all_known, array, content, fixed, known, rule, wrapped
 from sdgrad.record.growth import as_one
 from sdgrad.record.indexing import item, view
 from sdgrad.record.stores import fill
@@ -323,7 +323,7 @@ BY_SUBSCRIPT = (type(np.r_), type(np.c_), type(np.mgrid), type(np.ogrid))
 
 def by_subscript(joiner: Any, parts: Any) -> Any:
     """Return what ``np.r_[..]``, ``np.c_[..]``, ``np.mgrid[..]`` or ``np.ogrid[..]`` make."""
-    if not holds_recorded(parts) or joiner is np.mgrid or joiner is np.ogrid:
+    if not holds_recorded(parts) or all_known(parts) or joiner is np.mgrid or joiner is np.ogrid:
         return wrapped(joiner[content(parts)])
     given = parts if isinstance(parts, tuple) else (parts,)
     axis, least, first = (-1, 2, 0) if joiner is np.c_ else (0, 1, -1)

@@ -11,8 +11,8 @@ RULES_OF = {
         *("interpolators", "interpolation", "splines", "fitted_splines", "scattered", "spline_zeros"),
         *("bivariate_splines", "clough_tocher"),
     ),
-    "scipy.ndimage": ("image_filters", "image_places", "rank_filters"),
-    "scipy.signal": ("convolutions", "filters", "resampling", "signals", "spectra"),
+    "scipy.ndimage": ("image_filters", "image_measurements", "image_places", "rank_filters"),
+    "scipy.signal": ("convolutions", "filters", "frequency_responses", "resampling", "signals", "spectra"),
     "scipy.spatial.transform": ("rotations", "rotation_angles", "rotation_means"),
     "scipy.stats": (
         *(
@@ -25,7 +25,7 @@ RULES_OF = {
             "order_statistics",
             "ranks",
         ),
-        *("sample_measures", "sample_statistics", "scipy_stats"),
+        *("sample_distances", "sample_measures", "sample_statistics", "scipy_stats"),
     ),
 }
 """Modules of this folder that register rules, by what they import of SciPy."""

@@ -11,7 +11,7 @@ from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import apply, common, compute, kind
 from sdgrad.record.functions.arguments import static, static_axis
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.shapes import broadcast_to, diagonal, ravel
+from sdgrad.record.functions.shapes import broadcast_to, diagonal, ravel, shared
 from sdgrad.record.functions.table import array, content, fixed, known, operand, rule
 from sdgrad.record.indexing import item, view
 from sdgrad.record.stores import store
@@ -264,25 +264,44 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: 
 
 
 # -- parts of complex numbers
-@rule(np.real)
+@rule(np.real, aliases=True)
 def real(val: Any) -> Any:
     return _part(val, "real")
 
 
-@rule(np.imag)
+@rule(np.imag, aliases=True)
 def imag(val: Any) -> Any:
     return _part(val, "imag")
 
 
 def _part(value: Any, name: str) -> Any:
     x = operand(value)
-    if x.dtype.kind == "c":
-        found = compute(f"{name}({{0}})", [x], [x.dtype], np.empty(0, x.dtype).real.dtype)
-        if isinstance(found, Array) and isinstance(x, Array):  # a view in NumPy, and a copy here
-            found.storage.meet(x.storage)
-            found.storage.readonly = f"the .{name} of a complex array is a copy here: write z = a + 1j * b instead"
-        return found
-    return x if name == "real" else compute("0", [x], [x.dtype], x.dtype)
+    if x.dtype.kind != "c":
+        return x if name == "real" else np.zeros_like(x) if np.ndim(x) else compute("0", [x], [x.dtype], x.dtype)
+    if isinstance(x, Array) and x.known is not None:
+        return shared(x, getattr(x.known, name))
+    found = compute(f"{name}({{0}})", [x], [x.dtype], np.empty(0, x.dtype).real.dtype)
+    if isinstance(found, Array) and isinstance(x, Array):  # a view in NumPy, and a copy here
+        found.storage.share(x.storage)
+        if x.storage.readonly or not x.recorder.containers[x.storage.name].desc.transient:
+            told = f"would be written with it: write to a copy, z.{name}.copy(), or assign z.{name} = .."
+            found.storage.readonly = f"an argument, or an array from outside, of which this is the .{name}, {told}"
+    return found
+
+
+def assign_part(z: Any, name: str, value: Any) -> None:
+    """Do ``z.real = value``, or ``z.imag = value``."""
+    if z.dtype.kind != "c":
+        if name == "imag":
+            raise TypeError("cannot set imaginary part of a real array")
+        store(z, Ellipsis, value)
+        return
+    given = [operand(value), getattr(z, "imag" if name == "real" else "real")]
+    if any(np.dtype(kind(v)).kind == "c" for v in given):
+        raise TypeError("a part of a complex number is real")
+    given = given if name == "real" else given[::-1]
+    half = np.empty(0, z.dtype).real.dtype
+    store(z, Ellipsis, compute(f"dace.{z.dtype.name}({{0}}, {{1}})", given, [half, half], z.dtype))
 
 
 @rule(np.ix_)

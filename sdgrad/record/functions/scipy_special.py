@@ -139,6 +139,23 @@ OF_COMPLEX = {
 }
 """Expressions that hold for complex numbers."""
 
+OF_COMPLEX_IN_DOUBLE = {
+    "wofz": "special_wofz(0, {0})",
+    "erf": "scipy_erf({0})",
+    "erfc": "scipy_erfc({0})",
+    "erfcx": "special_wofz(0, 1j * {0})",
+    "erfi": "-1j * scipy_erf(1j * {0})",
+    "ndtr": "0.5 * scipy_erfc(-0.7071067811865476 * {0})",
+}
+"""Functions of complex numbers that SciPy computes in double precision: those of Johnson's Faddeeva package."""
+
+
+def of_complex(name: str, z: Any) -> Any:
+    """Return one of these functions, in the type of its argument."""
+    own, wide = np.dtype(kind(z)), np.dtype(np.complex128)
+    found = compute(OF_COMPLEX_IN_DOUBLE[name], [astype(z, wide)], [wide], wide)
+    return found if own == wide else astype(found, own)
+
 
 def _special(name: str, text: str) -> None:
     arity = 1 + max(k for k in range(4) if f"{{{k}}}" in text)
@@ -149,6 +166,8 @@ def _special(name: str, text: str) -> None:
             raise TypeError(f"{name}() takes {arity} positional arguments but {len(values)} were given")
         given = [operand(v) for v in values]
         dtype = loop_types(ufunc, list(map(kind, given)))[arity]
+        if dtype.kind == "c" and name in OF_COMPLEX_IN_DOUBLE:
+            return of_complex(name, *given)
         if dtype.kind == "c" and name not in OF_COMPLEX:
             raise ParseError(f"scipy.special.{name} of complex numbers is not recorded")
         own = OF_COMPLEX[name] if dtype.kind == "c" else text
@@ -275,10 +294,10 @@ def zetac(x: Any) -> Any:
 
 @rule(special.wofz)
 def wofz(z: Any) -> Any:
-    """Return Faddeeva's function of real numbers."""
+    """Return Faddeeva's function."""
+    if np.dtype(kind(operand(z))).kind == "c":
+        return of_complex("wofz", operand(z))
     x = operand(z) * np.float64(1)  # SciPy has it in double precision alone
-    if np.dtype(kind(x)).kind == "c":
-        raise ParseError("scipy.special.wofz of complex numbers is not recorded")
     return np.exp(-x * x) + 1j * (2.0 / math.sqrt(math.pi) * special.dawsn(x))
 
 

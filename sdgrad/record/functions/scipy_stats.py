@@ -164,7 +164,7 @@ class Frozen:
 
     def __getattr__(self, name: str) -> Any:
         if name in OF_PARAMETERS:
-            return BoundRule(lambda value, *args: of_parameters(value.dist, name, args, value.args, value.kwds), self)
+            return BoundRule(lambda value, *args, **named: value.of_parameters(name, args, named), self)
         own = {"pmf": "pdf", "logpmf": "logpdf"}.get(name, name)
         if own not in METHODS_OF_ALL or name not in dir(type(self.dist)):
             if hasattr(type(self.dist), name):
@@ -172,9 +172,17 @@ class Frozen:
             raise AttributeError(name)
         return BoundRule(lambda value, x: evaluate(value.dist, own, x, value.args, value.kwds), self)
 
+    def of_parameters(self, name: str, more: tuple, named: dict[str, Any]) -> Any:
+        """Return a moment, an entropy or a quantile."""
+        if named and list(named) != [FIRST.get(name)]:
+            raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(named))!r}")
+        return of_parameters(self.dist, name, (*more, *named.values()), self.args, self.kwds)
+
 
 # -- functions of the parameters alone
-OF_PARAMETERS = ("mean", "var", "std", "entropy", "median", "interval")
+OF_PARAMETERS = ("mean", "var", "std", "entropy", "median", "interval", "stats", "moment", "support")
+FIRST = {"interval": "confidence", "moment": "order", "stats": "moments"}
+"""Arguments besides the parameters."""
 
 
 def of_parameters(dist: Any, name: str, more: tuple, args: tuple, kwds: dict[str, Any]) -> Any:
@@ -186,6 +194,8 @@ def of_parameters(dist: Any, name: str, more: tuple, args: tuple, kwds: dict[str
             raise TypeError("interval() missing 1 required positional argument: 'confidence'")
         share = real(more[0])
         return tuple(_quantile_of(dist, q, args, kwds) for q in (0.5 - 0.5 * share, 0.5 + 0.5 * share))
+    if name in OF_MOMENTS:
+        return OF_MOMENTS[name](dist, *(more or ("mv",) * (name == "stats")), args, kwds)
     f, formulas = _formulas(dist), MOMENTS.get(dist.name)
     formula = getattr(formulas, "var" if name == "std" else name, None)
     if formula is None:
@@ -202,16 +212,46 @@ def of_parameters(dist: Any, name: str, more: tuple, args: tuple, kwds: dict[str
     return undefined_where(~valid, outer[name](found), *shapes, place, width)[()]
 
 
+def _several_moments(dist: Any, moments: str, args: tuple, kwds: dict[str, Any]) -> Any:
+    """Return mean and variance, as far as they are asked for."""
+    names = {"m": "mean", "v": "var"}
+    if other := set(moments) & set("sk"):
+        raise ParseError(f"scipy.stats.{dist.name}.stats: moments={min(other)!r} is not recorded: only 'm' and 'v' are")
+    found = tuple(of_parameters(dist, names[m], (), args, kwds) for m in "mv" if m in moments)
+    return found[0] if len(found) == 1 else found
+
+
+def _moment(dist: Any, order: Any, args: tuple, kwds: dict[str, Any]) -> Any:
+    """Return the first or the second moment about zero."""
+    if order not in (1, 2):
+        raise ParseError(f"scipy.stats.{dist.name}.moment of order {order} is not recorded: the first two are")
+    mean = of_parameters(dist, "mean", (), args, kwds)
+    return mean if order == 1 else of_parameters(dist, "var", (), args, kwds) + mean * mean
+
+
+def _support(dist: Any, args: tuple, kwds: dict[str, Any]) -> Any:
+    """Return the ends of the support."""
+    f = _formulas(dist)
+    given, loc, scale = dist._parse_args(*args, **kwds)
+    shapes, place, width = tuple(map(real, given)), real(loc), real(scale)
+    valid = (width > 0) & (place == place) & (f.valid(*shapes) if shapes else True)
+    ends = (e * width + place for e in f.ends(shapes))
+    return tuple(undefined_where(~valid, e, *shapes, place, width)[()] for e in ends)
+
+
+OF_MOMENTS: dict[str, Callable] = {"stats": _several_moments, "moment": _moment, "support": _support}
+
+
 def _quantile_of(dist: Any, q: Any, args: tuple, kwds: dict[str, Any]) -> Any:
     return evaluate(dist, "ppf", q, args, kwds)
 
 
 def _register_parameters(name: str) -> None:
-    count = 1 if name == "interval" else 0  # of arguments before the parameters
+    count = 1 if name in FIRST and name != "stats" else 0  # stands before the parameters
 
     def of_distribution(dist: Any, *args: Any, **kwds: Any) -> Any:
-        if count and "confidence" in kwds:
-            return of_parameters(dist, name, (kwds.pop("confidence"),), args, kwds)
+        if FIRST.get(name) in kwds:
+            return of_parameters(dist, name, (kwds.pop(FIRST[name]),), args, kwds)
         return of_parameters(dist, name, args[:count], args[count:], kwds)
 
     rule(getattr(GENERIC, name))(of_distribution)

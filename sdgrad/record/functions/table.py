@@ -65,7 +65,7 @@ def rule(
             MAKERS.update(functions)
         if aliases:
             ALIASING.update(functions)
-        if method:
+        if method and hasattr(np.ndarray, method):  # NumPy 2 has no x.ptp(), which programs may look for
             METHODS[method] = _checked(f, getattr(np.ndarray, method, None), f"ndarray.{method}")
         return f
 

@@ -10,8 +10,10 @@ import scipy.sparse as sp
 
 from sdgrad.errors import ParseError
 from sdgrad.record.functions.arguments import require
-from sdgrad.record.functions.table import all_known, array, content, fixed, known, rule
+from sdgrad.record.functions.table import active, all_known, array, content, fixed, known, rule
 from sdgrad.record.index_limits import note_limit
+from sdgrad.record.recorder import ONLY_DATA
+from sdgrad.record.settling import settle
 from sdgrad.record.sparse.arithmetic import of_type
 from sdgrad.record.sparse.filling import FORMATS as FILLED_FORMATS
 from sdgrad.record.sparse.filling import with_room
@@ -42,15 +44,21 @@ def _maker(format: str, is_array: bool) -> Callable:
 def _made(given: Any, format: str, is_array: bool, shape: Any, name: str) -> Sparse:
     if is_sparse(given):
         return converted(given, format, is_array)
-    is_pair = isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], (tuple, list))
+    is_pair = isinstance(given, tuple) and len(given) == 2 and _are_places(given[1])
     is_triple = isinstance(given, tuple) and len(given) == 3 and format != "coo"
     if not (is_pair or is_triple):
+        settle(active(), ONLY_DATA)
         raise ParseError(DENSE.format(name))
     places = given[1] if is_pair else given[1:]
     data, (first, second) = array(given[0]), (_whole(p) for p in places)
     kind = Kind("coo" if is_pair else format, is_array, _shape(shape, first, second, "coo" if is_pair else format))
     found = _checked(Sparse(data, first, second, kind), name)
     return found if format == found.kind.format else _compressed(found, format)
+
+
+def _are_places(given: Any) -> bool:
+    """True of two rows of places, also in one array; a pair of whole numbers is a shape."""
+    return isinstance(given, (tuple, list)) or np.ndim(given) == 2 and np.shape(given)[0] == 2
 
 
 def _whole(places: Any) -> Array:
@@ -65,6 +73,7 @@ def _shape(shape: Any, first: Array, second: Array, format: str) -> tuple[int, i
     if shape is not None:
         return tuple(int(n) for n in shape)  # type: ignore[return-value]
     if content(first) is None or content(second) is None and format == "coo":
+        settle(active(), ONLY_DATA)
         raise ParseError("a sparse matrix without shape= needs places that are known when recording: give its shape")
     if format == "coo":
         return tuple(int(content(p).max(initial=-1)) + 1 for p in (first, second))  # type: ignore[return-value]

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from sdgrad.errors import ParseError
+from sdgrad.record.functions.parts import assign_part
 from sdgrad.record.functions.table import array, operand
 from sdgrad.record.sparse.filling import filling_of, numbers_of
 from sdgrad.record.sparse.matrix import OPERATIONS, Sparse, is_sparse
 from sdgrad.record.sparse.methods import METHODS, own_index
 from sdgrad.record.sparse.patterns import numbered
-from sdgrad.record.values import RULES, is_recorded
+from sdgrad.record.values import RULES, Array, is_recorded
 
 LACKING = (
     "an element of a sparse matrix is written that it does not hold, or that it holds twice: collect values and "
@@ -80,6 +81,9 @@ def setdiag(a: Sparse, values: Any, k: Any = 0) -> None:
 
 def store_attribute(a: Any, name: str, value: Any) -> None:
     """Do ``a.name = value``, where ``value`` is what it is already: Python does so after ``a.data *= 2``."""
+    if isinstance(a, Array) and name in ("real", "imag"):
+        assign_part(a, name, value)
+        return
     if not is_sparse(a):
         raise ParseError(f"assigning .{name} of an array is not recorded: write a new array instead")
     if getattr(a, name, None) is value:

@@ -53,8 +53,47 @@ inline double special_elliptic_by_m(int i, int second, double phi, double m) {
     return over + (turns == 0 ? 0 : whole * special_carlson(0, i - second, second, 0, 1 - m, 1));
 }
 
-// The i-th derivative by x of Voigt's profile (part 0), or of its conjugate (part 1): of Faddeeva's function w(z), with
-// w^(n+1) = -2 z w^(n) - 2 n w^(n-1), and the asymptotic series where that loses digits (DLMF 7.10, 7.12).
+// The n-th derivative of Faddeeva's function w(z), with w^(n+1) = -2 z w^(n) - 2 n w^(n-1), and the asymptotic series
+// where that loses digits (DLMF 7.10, 7.12): above the real axis, to which 2 exp(-z^2) is added below it.
+inline std::complex<double> special_wofz(int i, std::complex<double> z) {
+    using complex = std::complex<double>;
+    const double root = 1.7724538509055159;
+    complex last(0), now(0);
+    if (i == 0 || std::abs(z) < 7) {
+        now = scipy_wofz(z);
+        for (int n = 0; n < i; ++n) {
+            const complex next = -2.0 * z * now + (n ? -2.0 * n * last : complex(0, 2 / root));
+            last = now;
+            now = next;
+        }
+        return now;
+    }
+    complex term = complex(0, 1 / root) / z;
+    for (int n = 1; n <= i; ++n) term *= -double(n) / z;
+    for (int k = 0; k < 40; ++k) {
+        now += term;
+        const complex next = term * (0.5 * (2 * k + 1) * (2 * k + 1 + i) * (2 * k + 2 + i) / ((2 * k + 1) * (2 * k + 2))) / z / z;
+        if (!(std::abs(next) < std::abs(term)) || std::abs(next) < 1e-18 * std::abs(now)) break;
+        term = next;
+    }
+    if (z.imag() <= 0) {  // on the axis, the real part is a Gaussian
+        complex before(0), h = (z.imag() < 0 ? 2.0 : 1.0) * std::exp(-z * z);
+        for (int n = 0; n < i; ++n) {
+            const complex next = -2.0 * z * h - 2.0 * n * before;
+            before = h;
+            h = next;
+        }
+        now += h;
+    }
+    return now;
+}
+
+// Rules of complex numbers write whole numbers as such.
+inline std::complex<double> special_wofz(std::complex<double> i, std::complex<double> z) {
+    return special_wofz(int(i.real()), z);
+}
+
+// The i-th derivative by x of Voigt's profile (part 0), or of its conjugate (part 1): of Faddeeva's function.
 inline double special_voigt(int i, int part, double x, double sigma, double gamma) {
     using complex = std::complex<double>;
     const double pi = 3.14159265358979323846, root = std::sqrt(pi);
@@ -68,33 +107,7 @@ inline double special_voigt(int i, int part, double x, double sigma, double gamm
     }
     const double width = std::fabs(sigma) * 1.4142135623730951;
     const complex z = complex(x, gamma) / width;
-    complex last(0), now(0);
-    if (std::abs(z) < 7) {
-        now = scipy_wofz(z);
-        for (int n = 0; n < i; ++n) {
-            const complex next = -2.0 * z * now + (n ? -2.0 * n * last : complex(0, 2 / root));
-            last = now;
-            now = next;
-        }
-    } else {
-        complex term = complex(0, 1 / root) / z;
-        for (int n = 1; n <= i; ++n) term *= -double(n) / z;
-        for (int k = 0; k < 40; ++k) {
-            now += term;
-            const complex next = term * (0.5 * (2 * k + 1) * (2 * k + 1 + i) * (2 * k + 2 + i) / ((2 * k + 1) * (2 * k + 2))) / (z * z);
-            if (!(std::abs(next) < std::abs(term)) || std::abs(next) < 1e-18 * std::abs(now)) break;
-            term = next;
-        }
-        if (gamma == 0) {  // on the real axis the real part is a Gaussian
-            double before = 0, h = std::exp(-z.real() * z.real());
-            for (int n = 0; n < i; ++n) {
-                const double next = -2 * z.real() * h - 2 * n * before;
-                before = h;
-                h = next;
-            }
-            now = complex(h, now.imag());
-        }
-    }
+    const complex now = special_wofz(i, z);
     return chosen(now) / (std::pow(width, i + 1) * root);
 }
 #endif

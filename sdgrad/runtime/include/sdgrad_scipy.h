@@ -92,6 +92,8 @@ template <typename R, typename... A> struct SdgradFirst<R (*)(A...)> {
 
 // error functions
 SDGRAD_SCIPY_COMPLEX(wofz)
+SDGRAD_SCIPY_COMPLEX(erf)
+SDGRAD_SCIPY_COMPLEX(erfc)
 SDGRAD_SCIPY_1(dawsn)
 SDGRAD_SCIPY_1(erfcinv)
 SDGRAD_SCIPY_1(erfcx)
