@@ -21,6 +21,7 @@ from sdgrad.specialize.arguments import Call
 
 BAR = 40  # characters
 REPEATS = 5
+SHOWN_GAP = 0.01
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class PlanPoint:
     :param rooms: units for states and tapes of loops with checkpoints, by their schedules.
     :param segments: how many parts of the program run again.
     :param disk: bytes of files.
+    :param gap: by how much the plan may be slower than the best one, as a part of the time that it runs again.
     :param seconds: of a call, measured; None if it was not.
     """
 
@@ -40,6 +42,7 @@ class PlanPoint:
     rooms: Mapping[str, int]
     segments: int
     disk: int = 0
+    gap: float = 0.0
     seconds: float | None = None
 
     def __str__(self) -> str:
@@ -47,6 +50,7 @@ class PlanPoint:
         counts = (len(self.rooms), "loop", "with checkpoints"), (self.segments, "part", "run again")
         parts = [f"{n} {what}{'s' * (n > 1)} {how}" for n, what, how in counts if n]
         parts += [f"{shown(self.disk)} on the disk"] if self.disk else []
+        parts += [f"perhaps not the fastest (within {self.gap:.0%})"] if self.gap >= SHOWN_GAP else []
         return f"{shown(self.bytes):>10}  {self.slowdown:6.2f} {measured}  {', '.join(parts) or 'everything is kept'}"
 
 
@@ -117,7 +121,7 @@ def memory_plan(
 
 def _point(plan: MemoryPlan, made: Alternatives) -> PlanPoint:
     slowdown = 1 + (plan.seconds - made.before) / made.seconds
-    return PlanPoint(plan.bytes, slowdown, plan.units, plan.segments, plan.disk)
+    return PlanPoint(plan.bytes, slowdown, plan.units, plan.segments, plan.disk, plan.gap)
 
 
 def _measured(limited: Callable, args: Sequence[Any], kwargs: Mapping[str, Any]) -> float:

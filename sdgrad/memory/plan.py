@@ -45,6 +45,8 @@ CHEAP = 2.0
 """Times that it takes to write and read a value, up to which it is cheap to make."""
 SECONDS = 2.0
 """Longest search for one choice; the best one found until then is taken."""
+ENDED = 1
+"""What HiGHS says if it ends there."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,22 @@ class Region:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """An option for each region.
+
+    :param gap: by how much it may be slower than the best one, as a part of its time.
+    """
+
+    options: tuple[Option, ...]
+    gap: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Return the time that it takes beside a run with all tapes."""
+        return sum(o.seconds for o in self.options)
+
+
+@dataclass(frozen=True)
 class MemoryPlan:
     """A program with its arrays in their places.
 
@@ -83,6 +101,7 @@ class MemoryPlan:
     :param units: of the rooms of loops with checkpoints, by the names of their schedules.
     :param segments: how many segments run again.
     :param disk: bytes of files.
+    :param gap: by how much the choice may be slower than the best one, as a part of its time.
     :param apart: the program with arrays of their own.
     """
 
@@ -93,6 +112,7 @@ class MemoryPlan:
     units: Mapping[str, int]
     segments: int = 0
     disk: int = 0
+    gap: float = 0.0
 
     @cached_property
     def program(self) -> Program:
@@ -104,8 +124,8 @@ def as_given(program: Program) -> MemoryPlan:
     """Return the plan with the rooms that loops have been given."""
     found = rooms(program)
     trips = seconds_of_trips(found, program)
-    chosen = [Option(seconds_again(r, r.given, trips[r.numbers]), units=r.given) for r in found]
-    return placed(program, [Region((), r) for r in found], chosen)
+    chosen = tuple(Option(seconds_again(r, r.given, trips[r.numbers]), units=r.given) for r in found)
+    return placed(program, [Region((), r) for r in found], Choice(chosen))
 
 
 @dataclass
@@ -126,13 +146,13 @@ class Planner:
     def fastest(self, limit: int) -> MemoryPlan | None:
         """Return the fastest plan within some bytes; None if none is found."""
         waiting: list[tuple[float, int, int]] = []  # seconds, attempts, and what may be chosen from
-        made: dict[tuple[int, int], list[Option]] = {}
+        made: dict[tuple[int, int], Choice] = {}
 
         def ask(which: int, most: int, attempts: int) -> None:
             chosen = self.base.choose(self.sets[which], most)
             if chosen is not None:
                 made[which, attempts] = chosen
-                heapq.heappush(waiting, (sum(o.seconds for o in chosen), attempts, which))
+                heapq.heappush(waiting, (chosen.seconds, attempts, which))
 
         for which in range(len(self.sets)):
             ask(which, limit, ATTEMPTS)
@@ -160,7 +180,7 @@ class Planner:
         several = {tuple(o.segment for r in f for o in r.options): f for f in found if f}
         return [self.base.rooms, *([*self.base.rooms, *f] for f in several.values())]
 
-    def placed(self, which: int, chosen: Sequence[Option]) -> MemoryPlan:
+    def placed(self, which: int, chosen: Choice) -> MemoryPlan:
         """Return the plan of a choice."""
         plan = placed(self.program, self.sets[which], chosen)
         return replace(plan, seconds=self.before + plan.seconds)
@@ -228,11 +248,14 @@ class Base:
         """Return the option to run a segment again."""
         return Option(seconds_of(segment, self.program), tuple(changes_by(segment, self.flow)), segment=segment)
 
-    def choose(self, regions: Sequence[Region], limit: int | None) -> list[Option] | None:
-        """Choose an option for each region: the least time within a limit, or the fewest bytes without one."""
+    def choose(self, regions: Sequence[Region], limit: int | None) -> Choice | None:
+        """Choose an option for each region: the least time within a limit, or the fewest bytes without one.
+
+        If the search ends before it finds any, each region takes the fewest bytes.
+        """
         if not regions:
             fits = limit is None or self.whole.always + int(self.live.max(initial=0)) <= limit
-            return [] if fits else None
+            return Choice(()) if fits else None
         options = [o for r in regions for o in r.options]
         rows, live = self.rows(options)
         one = np.zeros((len(regions), len(options) + 1))
@@ -259,13 +282,14 @@ class Base:
             cost, integrality=integers, bounds=bounds, constraints=constraints, options={"time_limit": SECONDS}
         )
         if answer.x is None:
-            return None
+            return _smallest(regions) if answer.status == ENDED else None
         taken = iter(answer.x[:-1] > 0.5)
-        return [next(o for o, t in [(o, next(taken)) for o in r.options] if t) for r in regions]
+        chosen = (next(o for o, t in [(o, next(taken)) for o in r.options] if t) for r in regions)
+        return Choice(tuple(chosen), float(answer.mip_gap))
 
-    def peak(self, chosen: Sequence[Option]) -> int:
+    def peak(self, chosen: Choice) -> int:
         """Return the bytes that a choice takes by the rows, at the point where most are live."""
-        table, live = self.rows(chosen)
+        table, live = self.rows(chosen.options)
         return self.whole.always + int((table.sum(axis=1) + live).max(initial=0))
 
     def rows(self, options: Sequence[Option]) -> tuple[np.ndarray, np.ndarray]:
@@ -283,6 +307,11 @@ class Base:
         live = np.zeros(len(kinds))
         np.maximum.at(live, which.reshape(-1), self.live)
         return kinds, live
+
+
+def _smallest(regions: Sequence[Region]) -> Choice:
+    """Choose the fewest bytes for each region."""
+    return Choice(tuple(min(r.options, key=lambda o: sum(n for _, n in o.changes)) for r in regions), np.inf)
 
 
 def _region(room: Room, trip: float, ranges: LiveRanges, disk: int) -> Region:
@@ -326,18 +355,18 @@ def seconds_again(room: Room, units: int, trip: float, disk: Disk = NO_DISK) -> 
     return trip * room.again(units, disk) + room.traffic(units, disk) / config.machine.disk_bytes_per_second
 
 
-def placed(program: Program, regions: Sequence[Region], chosen: Sequence[Option]) -> MemoryPlan:
+def placed(program: Program, regions: Sequence[Region], chosen: Choice) -> MemoryPlan:
     """Return the program with what is chosen, and its arrays in arenas."""
     own, units, tables = program, {}, 0
-    for region, option in zip(regions, chosen, strict=True):
+    for region, option in zip(regions, chosen.options, strict=True):
         if region.room is not None and option.units is not None:
             tables += region.room.table(option.units, option.disk)
             own = region.room.placed(own, option.units, option.disk)
             units[region.room.numbers] = option.units
-    again = [o.segment for o in chosen if o.segment is not None]
+    again = [o.segment for o in chosen.options if o.segment is not None]
     own = with_segments(own, again) if again else own
     whole = Footprint.of(own)
     places = placements(own, whole.ranges)
     total = whole.always + sum(p.bytes for p in places) + tables
-    time = sum(o.seconds for o in chosen)
-    return MemoryPlan(own, tuple(places), total, time, units, len(again), sum(o.files for o in chosen))
+    files = sum(o.files for o in chosen.options)
+    return MemoryPlan(own, tuple(places), total, chosen.seconds, units, len(again), files, chosen.gap)

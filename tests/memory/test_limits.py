@@ -9,10 +9,11 @@ from pathlib import Path
 import long_tapes as programs
 import numpy as np
 import pytest
-from checkpointed import every_loop, in_room_for
+from checkpointed import every_loop, fresh, in_room_for
 
 import sdgrad
 from sdgrad.errors import ArgumentError, MemoryLimitError
+from sdgrad.memory import plan
 from sdgrad.runtime.compile.compiler import compiler_name
 from sdgrad.testing import check_grads
 
@@ -69,6 +70,19 @@ def test_pullbacks_stay_within_their_limits(measured, name):
         else:
             assert row["least"] > row["limit"], row
     assert rows[-1]["taken"] < 0.8 * rows[-1]["whole"]
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 2.0])
+def test_a_search_that_ends_early(seconds, monkeypatch):
+    """Plans are within their limits, and say that they may not be the fastest."""
+    monkeypatch.setattr(plan, "SECONDS", seconds)
+    args = programs.arguments(programs.two_loops)
+    curve = sdgrad.memory_plan(fresh(programs.two_loops), *args, points=6)
+    assert [p.bytes for p in curve.points] == sorted((p.bytes for p in curve.points), reverse=True)
+    assert curve.least < 0.2 * curve.unlimited
+    assert ("perhaps not the fastest" in str(curve)) == (seconds < 1) == any(p.gap > 0 for p in curve.points)
+    gradient = sdgrad.grad(fresh(programs.two_loops), memory_limit="40%")(*args)
+    np.testing.assert_array_equal(gradient, sdgrad.grad(programs.two_loops)(*args))
 
 
 def test_time_does_not_grow_with_the_limit():
