@@ -76,7 +76,7 @@ class Dispatcher:
         call = Call.of(module, args, kwargs)
         recorded = torch.is_grad_enabled() and self.options.backward
         with torch.set_grad_enabled(recorded), self.device(), in_memory_of(self.options.memory_limit), pytorch_errors():
-            if self.options.dynamic_shapes is not None:
+            if self.options.dynamic_shapes is not None and self.options.memory_limit is None:
                 dynamic = self.dynamic(module, call)
                 key = open_key(call, dynamic)
                 captured = self.captured(key) if key is not None else None
@@ -254,7 +254,8 @@ class Module(nn.Module):
     :param verify: compare results with those of the module itself, once for each program that is made (twice, with
         different sizes, where it is one for all sizes).
     :param memory_limit: the most memory that each pass, forward and backward, may take beside its arguments, with what
-        the one leaves for the other: bytes, ``"2GiB"``, a share of what they take without a limit, ``"25%"``.
+        the one leaves for the other: bytes, ``"2GiB"``, a share of what they take without a limit, ``"25%"``. Each
+        size has a plan, and a program, of its own then.
     :raises CaptureError: (at a call) the module cannot be captured; every reason, with the line of the module.
     """
 

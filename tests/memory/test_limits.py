@@ -195,6 +195,20 @@ def test_modules_and_models():
         sdgrad.Module(net, memory_limit=1000)(x)
 
 
+def test_open_dimensions_within_a_limit():
+    """Each size has a plan of its own, made at the call."""
+    torch = pytest.importorskip("torch")
+    net = torch.nn.Sequential(*(m for _ in range(4) for m in (torch.nn.Linear(16, 16), torch.nn.Tanh())))
+    limited = sdgrad.Module(net, dynamic_shapes=({0: "batch"},), memory_limit=60_000)
+    for size in (64, 128, 32):
+        x = torch.randn(size, 16)
+        wanted = torch.autograd.grad(net(x).sum(), [*net.parameters()])
+        found = torch.autograd.grad(limited(x).sum(), [*net.parameters()])
+        assert all(torch.allclose(a, b, atol=1e-4) for a, b in zip(found, wanted, strict=True))
+    with pytest.raises(MemoryLimitError):
+        limited(torch.randn(2000, 16))
+
+
 def test_classes_of_modules():
     torch = pytest.importorskip("torch")
 
