@@ -110,11 +110,7 @@ def test_reciprocal_gamma_function_is_entire():
 
 
 def test_refused():
-    for wrong, message in (
-        (lambda x: special.wofz(x + 1j), "of complex numbers is not recorded"),
-        (lambda x: special.diric(x, 0), "n is a positive integer here"),
-    ):
-        with pytest.raises(sdgrad.errors.ParseError, match=message):
-            sdgrad.grad(lambda x, wrong=wrong: np.real(wrong(x)))(0.3)
+    with pytest.raises(sdgrad.errors.ParseError, match="n is a positive integer here"):
+        sdgrad.grad(lambda x: special.diric(x, 0))(0.3)
     with pytest.raises(sdgrad.DifferentiationError, match="scipy.special.hyperu by its argument 1"):
         sdgrad.grad(lambda a: special.hyperu(a, 0.5, 1.0))(0.3)
