@@ -28,6 +28,20 @@ def voltages_along_a_line(x):
     return cmath.phase(V[4]) + abs(V[2])
 
 
+@program
+def assigned_part(x):
+    z = x * 1j
+    z.imag = x
+    return np.sum(np.abs(z) ** 2)
+
+
+@program
+def updated_part(x):
+    z = x * 1j
+    z.real += 0.5
+    return np.sum(np.abs(z) ** 2)
+
+
 @pytest.mark.parametrize("f", program, ids=name_of)
 def test_program(f):
     check(f, X)
@@ -39,19 +53,6 @@ def part_of_a_view(x):
     return np.sum(np.abs(z) ** 2)
 
 
-def assigned_part(x):
-    z = x * 1j
-    z.imag = x
-    return np.sum(np.abs(z) ** 2)
-
-
-def updated_part(x):
-    z = x * 1j
-    z.real += 0.5
-    return np.sum(np.abs(z) ** 2)
-
-
-@pytest.mark.parametrize("f", [part_of_a_view, assigned_part, updated_part], ids=name_of)
-def test_parts_are_not_written(f):
-    with pytest.raises(ParseError, match="instead"):
-        sdgrad.compile_forward(f)(X)
+def test_a_view_of_a_part_is_not_written():
+    with pytest.raises(ParseError, match="share the memory"):
+        sdgrad.compile_forward(part_of_a_view)(X)
