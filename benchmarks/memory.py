@@ -86,7 +86,11 @@ def measure(name: str, size: int, steps: int, reps: int) -> list[Row]:
 
     def add(label: str, gradient: Callable[[], Any]) -> None:
         """Note what a call takes, after the first one."""
-        found = gradient()
+        try:
+            found = gradient()
+        except sdgrad.errors.MemoryLimitError as error:
+            print(f"{name}: {label} is refused: {error.least / 1e6:.0f} MB at least", flush=True)
+            return
         if calls:
             for a, b in zip(found, wanted[0], strict=True):
                 np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9 * float(np.max(np.abs(b))))
@@ -108,7 +112,7 @@ def measure(name: str, size: int, steps: int, reps: int) -> list[Row]:
     for how in ("nested", "equinox"):
         theirs = in_jax(name, steps, how)
         add(f"JAX, {how}", lambda theirs=theirs: theirs(u, v))
-        add(f"as much as JAX, {how}", ours(max(peaks[f"JAX, {how}"], peaks["1%"])))
+        add(f"as much as JAX, {how}", ours(peaks[f"JAX, {how}"]))
     times = medians(calls, reps)
     return [Row(label, times[label], peaks[label]) for label in calls]
 
