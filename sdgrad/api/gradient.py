@@ -35,8 +35,9 @@ from sdgrad.specialize.signature import CompiledGradient, Signature, identity
 from sdgrad.specialize.verification import verified
 
 MemoryLimit = int | str | None
-DiskLimit = int | str | None
 """A limit of memory as users write it."""
+DiskLimit = int | str | None
+"""Bytes that files may have, as users write them."""
 
 
 def value_and_grad(

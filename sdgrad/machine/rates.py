@@ -17,6 +17,14 @@ import numpy as np
 from sdgrad.machine.model import Machine
 
 FILE = "machine.json"
+RATES = (
+    "bytes_per_second",
+    "instructions_per_second",
+    "flops_per_second",
+    "seconds_per_call",
+    "disk_bytes_per_second",
+)
+"""The fields of :class:`Machine` that are measured."""
 REPEATS = 5
 LARGE, SMALL, SIDE = 1 << 23, 1 << 14, 1024
 """Numbers of an array that is in no cache, and of one that is, and rows of a matrix."""
@@ -58,15 +66,6 @@ def of_this_machine(folder: Path) -> Machine:
         return replace(Machine(), **{n: v for n, v in known.items() if 0 < v < float("inf")})
     except (OSError, ValueError, TypeError, AttributeError):  # there is none, or another program has written it
         return Machine()
-
-
-RATES = (
-    "bytes_per_second",
-    "instructions_per_second",
-    "flops_per_second",
-    "seconds_per_call",
-    "disk_bytes_per_second",
-)
 
 
 def _seconds(call: Callable[[], object], times: int = 1) -> float:

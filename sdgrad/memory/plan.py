@@ -330,7 +330,7 @@ def _room_of(room: Room, units: int, disk: Disk, span: Span, trip: float) -> Opt
     """Return a room of some units, and what is on the disk, as an option, given the time of a trip."""
     time = seconds_again(room, units, trip, disk)
     change = span, room.bytes(units, disk) + room.table(units, disk) + BYTES_OF_AN_ITEM * disk.places
-    return Option(time, (change,), units, disk, disk.places * sum(map(bytes_of_place, room.disk)))
+    return Option(time, (change,), units, disk, disk.places * _state_on_disk(room))
 
 
 def _without_slower(options: list[Option]) -> Iterator[Option]:
@@ -352,7 +352,13 @@ def seconds_again(room: Room, units: int, trip: float, disk: Disk = NO_DISK) -> 
     """Estimate the time of the trips that a room of some units makes run again, given that of one."""
     if room.fixed:
         return 0.0
-    return trip * room.again(units, disk) + room.traffic(units, disk) / config.machine.disk_bytes_per_second
+    traffic = 2 * room.reckoned // disk.block * _state_on_disk(room) if disk.block else 0  # written, and read
+    return trip * room.again(units, disk) + traffic / config.machine.disk_bytes_per_second
+
+
+def _state_on_disk(room: Room) -> int:
+    """Return the bytes of a state on the disk."""
+    return sum(map(bytes_of_place, room.disk))
 
 
 def placed(program: Program, regions: Sequence[Region], chosen: Choice) -> MemoryPlan:

@@ -105,7 +105,9 @@ def _until_the_end(loop: Loop, found: Checkpoint, names: Names) -> Loop:
     """Return a loop that does not know its trips, and keeps the states that the schedule asks for."""
     save = found.symbols["save"]
     place = SymbolAssign(save, _number(found, "save", names), dace.int64)
-    return replace(loop, body=(_call("trip", found, loop.source), place, *_save(loop, found, names), *loop.body))
+    return replace(
+        loop, body=(_call("trip", found, loop.source), place, *_at_place(loop, found, "save", names), *loop.body)
+    )
 
 
 def backward(loop: Loop, found: Checkpoint, again: Block, reverse: Block, program: Program, names: Names) -> list[Node]:
@@ -134,8 +136,8 @@ def _parts(loop: Loop, found: Checkpoint, kind: str, bodies: Sequence[Block], na
     for part in FORWARDS if kind == "forwards" else found.symbols:
         body.append(SymbolAssign(found.symbols[part], _number(found, part, names), dace.int64))
     if kind != "forwards":
-        body += _restore(loop, found, names)
-    body += _save(loop, found, names)
+        body += _at_place(loop, found, "restore", names)
+    body += _at_place(loop, found, "save", names)
     body.append(_trips(loop, found, number["first"], number["taped"] - 1, loop.body))
     body += _tape_of(found, number["into"] - number["taped"], number["into_unit"])
     body.append(_trips(loop, found, number["taped"], number["last"] - 1, bodies[0]))
@@ -147,20 +149,13 @@ def _parts(loop: Loop, found: Checkpoint, kind: str, bodies: Sequence[Block], na
     return Loop(names.fresh(f"part_{loop.symbol}"), _value(0), None, _value(1), tuple(body), loop.source, also=more)
 
 
-def _save(loop: Loop, found: Checkpoint, names: Names) -> list[Node]:
-    """Keep the state in the place that the schedule says, in memory or on the disk."""
-    return [
-        _if(test, tuple(_copy(kept, state, place, loop.source, names) for state, kept in pairs))
-        for test, place, pairs in _places(found, found.symbols["save"])
-    ]
-
-
-def _restore(loop: Loop, found: Checkpoint, names: Names) -> list[Node]:
-    """Put the state of the place back that the schedule says."""
-    return [
-        _if(test, tuple(_copy(state, kept, place, loop.source, names) for state, kept in pairs))
-        for test, place, pairs in _places(found, found.symbols["restore"])
-    ]
+def _at_place(loop: Loop, found: Checkpoint, part: str, names: Names) -> list[Node]:
+    """Keep the state in the place that the schedule says (``save``), or put it back (``restore``)."""
+    made: list[Node] = []
+    for test, place, pairs in _places(found, found.symbols[part]):
+        ways = ((kept, state) if part == "save" else (state, kept) for state, kept in pairs)
+        made.append(_if(test, tuple(_copy(to, of, place, loop.source, names) for to, of in ways)))
+    return made
 
 
 def _places(found: Checkpoint, number: str) -> Iterator[tuple[str, Expr, Sequence[tuple[Container, Container]]]]:

@@ -1,26 +1,11 @@
 """Containers that are private to an iteration."""
 
 import pytest
+from private_loops import DECLARATIONS, PRIVATE
 from treetext import program
 
 from sdgrad.analysis.loop_private import region_locals, within_blocks
 from sdgrad.analysis.uses import users
-
-DECLARATIONS = """
-    argument x: float64[8, 8]
-    argument y: float64[8]
-    local t: float64[8]
-    body
-"""
-PRIVATE = """
-      loop i = 0 .. 7 step 1:
-        map j=0:8:
-          v = x[i, j]
-          t[j] = v
-        map j=0:8:
-          w = t[j]
-          y[i] += w
-"""
 
 
 def private(body: str) -> set[str]:

@@ -160,10 +160,6 @@ class LoopRoom:
         found = divisions(self.trips, bytes // sum(map(bytes_of_place, self.disk)))
         return [(units, disk) for units in growing(self.least, self.most) for disk in found]
 
-    def traffic(self, given: int, disk: Disk) -> int:
-        """Return the bytes that are written to the disk and read from it."""
-        return 2 * self.trips // disk.block * sum(map(bytes_of_place, self.disk)) if disk.block else 0
-
     @property
     def reckoned(self) -> int:
         """Return for how many trips the cost model takes the loop."""

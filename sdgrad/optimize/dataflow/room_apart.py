@@ -140,10 +140,6 @@ class RoomApart:
         blocks = growing(1, min(self.most_tapes, RECKONED))
         return [(n, Disk(min(most, math.isqrt(2 * self.trips // n) + 1), n)) for n in blocks if most]
 
-    def traffic(self, given: int, disk: Disk) -> int:
-        """Return the bytes that are written to the disk and read from it, of trips that the cost model reckons with."""
-        return 2 * self.reckoned // disk.block * sum(map(bytes_of_place, self.disk)) if disk.block else 0
-
     @property
     def reckoned(self) -> int:
         """Return for how many trips the cost model takes the loop."""

@@ -90,8 +90,8 @@ namespace sdgrad
         delete found;
     }
 
-    // Take the pages of files out of the process: they are on the disk, or on their way, and are read again if needed.
-    inline void leave_files()
+    // The pages are on the disk, or on their way, and are read again if needed.
+    inline void leave_mappings()
     {
         waiting.enter();
         for (const Mapping *m = mappings; m; m = m->next)
@@ -99,5 +99,5 @@ namespace sdgrad
         waiting.leave();
     }
 
-    inline const bool has_files = (in_files = {map_file, unmap_file, leave_files}, true);
+    inline const bool has_files = (in_files = {map_file, unmap_file, leave_mappings}, true);
 }  // namespace sdgrad

@@ -20,4 +20,11 @@ namespace sdgrad
     };
 
     inline Files in_files{};
+
+    // Take the pages of files out of the process, if some have been used.
+    inline void leave_files(bool used)
+    {
+        if (used && in_files.leave)
+            in_files.leave();
+    }
 }  // namespace sdgrad

@@ -32,8 +32,8 @@ struct OnlineSchedule {
 
     // Before a trip of the way forwards: find where its state is kept.
     void trip() {
+        leave_files(on_disk && save != -1);  // that the trip before was kept in
         save = -1;
-        if (on_disk && in_files.leave) in_files.leave();
         if (at % block == 0) save = place(keep(at == 0 ? NEVER : 0));
         ++at;
     }
@@ -46,7 +46,7 @@ struct OnlineSchedule {
     // Find the next part of the way backwards.
     void next() {
         restore = save = -1, into = into_unit = until = back = out_of = out_of_unit = 0;
-        if (on_disk && in_files.leave) in_files.leave();
+        leave_files(on_disk);
         if (arrived) {
             save = place(push(at, 0));
         } else {

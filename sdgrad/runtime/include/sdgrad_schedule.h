@@ -222,7 +222,7 @@ struct CheckpointSchedule {
     void next(bool backwards) {
         restore = save = -1, into = into_unit = until = back = out_of = out_of_unit = 0;
         first = taped = last = at;
-        if (block > 0 && in_files.leave) in_files.leave();
+        leave_files(block > 0);
         if (backwards && at == open && count > 0 && items[count - 1].kind != A_TAPE) {
             at = first = taped = last = items[count - 1].first;
             restore = place_of_state(items[count - 1]);

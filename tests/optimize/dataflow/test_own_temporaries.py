@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from private_loops import DECLARATIONS, PRIVATE
 from treetext import program
 
 import sdgrad
@@ -9,22 +10,7 @@ from sdgrad.config import config
 from sdgrad.optimize.dataflow.own_temporaries import own_temporaries
 from sdgrad.program.naming import all_names
 
-DECLARATIONS = """
-    argument x: float64[8, 8]
-    argument y: float64[8]
-    local t: float64[8]
-    body
-"""
-SETS = """
-      loop i = 0 .. 7 step 1:
-        map j=0:8:
-          v = x[i, j]
-          t[j] = v
-        map j=0:8:
-          w = t[j]
-          y[i] += w
-"""
-GOES_ON = SETS.replace("t[j] = v", "t[j] += v")
+GOES_ON = PRIVATE.replace("t[j] = v", "t[j] += v")
 READS = """
       do:
         v = t[0]
@@ -38,18 +24,20 @@ def separated(body: str) -> str:
 
 
 def test_each_loop_has_its_own():
-    found = separated(SETS + SETS)
+    found = separated(PRIVATE + PRIVATE)
     assert found.count("t[j] = v") == 1 and found.count("t_0[j] = v") == 1
     assert found.count("w = t[j]") == 1 and found.count("w = t_0[j]") == 1
 
 
-@pytest.mark.parametrize("body", [SETS, SETS + GOES_ON, GOES_ON + SETS, SETS + READS, SETS + READS + SETS])
+@pytest.mark.parametrize(
+    "body", [PRIVATE, PRIVATE + GOES_ON, GOES_ON + PRIVATE, PRIVATE + READS, PRIVATE + READS + PRIVATE]
+)
 def test_declines(body):
     assert separated(body) == str(program(DECLARATIONS + body))
 
 
 def test_elements_that_several_leaves_set():
-    parts = SETS.replace("map j=0:8:\n          v = x[i, j]\n          t[j] = v", "").replace(
+    parts = PRIVATE.replace("map j=0:8:\n          v = x[i, j]\n          t[j] = v", "").replace(
         "        map j=0:8:\n          w",
         "        map j=0:5:\n          v = x[i, j]\n          t[j] = v\n"
         "        map j=5:8:\n          v = x[i, j]\n          t[j] = v\n        map j=0:8:\n          w",
