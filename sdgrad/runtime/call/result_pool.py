@@ -48,8 +48,9 @@ def _give_back(memory: np.ndarray) -> None:
 def free_memory() -> None:
     """Return pooled memory to the operating system.
 
-    The memory of large results, temporaries and tapes is pooled for the next call: at most 128 MB of results and 256 MB
-    of the others, in the whole process. The persistent workspace of compiled programs stays.
+    The memory of large results, temporaries and tapes is pooled for the next call, for the whole process: at most 128
+    MiB of results, and of the others what programs have used at once with 256 MiB beside, up to an eighth of the
+    machine's memory. The persistent workspace of compiled programs stays.
     """
     _free.clear()
     release_memory()

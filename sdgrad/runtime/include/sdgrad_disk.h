@@ -23,7 +23,7 @@ namespace sdgrad
         Mapping *next;
     };
 
-    inline Mapping *mappings = nullptr;  // of all programs of the process; changed where `waiting` is entered
+    inline Mapping *mappings = nullptr;  // of all programs of the process; changed where `pool` is entered
 
     inline std::string disk_folder()
     {
@@ -68,23 +68,23 @@ namespace sdgrad
         if (memory == MAP_FAILED)
             throw NoDisk();
         Mapping *made = new Mapping{memory, bytes, nullptr};
-        waiting.enter();
+        pool.enter();
         made->next = mappings;
         mappings = made;
-        waiting.leave();
+        pool.leave();
         return memory;
     }
 
     __attribute__((noinline)) inline void unmap_file(void *memory)
     {
-        waiting.enter();
+        pool.enter();
         Mapping **at = &mappings;
         while (*at && (*at)->memory != memory)
             at = &(*at)->next;
         Mapping *found = *at;
         if (found)
             *at = found->next;
-        waiting.leave();
+        pool.leave();
         if (found)
             munmap(found->memory, found->bytes);
         delete found;
@@ -93,10 +93,10 @@ namespace sdgrad
     // The pages are on the disk, or on their way, and are read again if needed.
     inline void leave_mappings()
     {
-        waiting.enter();
+        pool.enter();
         for (const Mapping *m = mappings; m; m = m->next)
             madvise(m->memory, m->bytes, MADV_DONTNEED);
-        waiting.leave();
+        pool.leave();
     }
 
     inline const bool has_files = (in_files = {map_file, unmap_file, leave_mappings}, true);

@@ -2,7 +2,8 @@
 //
 // The system clears the pages that it hands out, and takes those of a large array back when it is freed: for a tape or a
 // temporary that a call writes once and reads once, that takes longer than the call. What is freed waits here, for all
-// programs of the process together; beyond MOST bytes what waits longest is given back.
+// programs of the process together, as far as they take no more than SPARE bytes beside the most that they have used at
+// once, and not much of the machine's memory waits; what waits longest is given back first.
 #pragma once
 #define __DACE_ALLOC_H
 
@@ -20,7 +21,8 @@
 
 namespace sdgrad
 {
-    constexpr std::size_t LEAST = std::size_t(1) << 16, MOST = std::size_t(1) << 28, ALIGNMENT = 64;
+    constexpr std::size_t LEAST = std::size_t(1) << 16, SPARE = std::size_t(1) << 28, ALIGNMENT = 64;
+    constexpr std::size_t SHARE = 8;  // of the machine's memory: 1/8 may wait
     constexpr std::size_t CHECKED = std::size_t(1) << 30;
     constexpr std::size_t LARGE_PAGE = std::size_t(1) << 21;  // a large one
 
@@ -37,10 +39,11 @@ namespace sdgrad
         return bytes >= LARGE_PAGE ? LARGE_PAGE : ALIGNMENT;
     }
 
-    struct Waiting
+    struct Pool
     {
         bool busy = false;  // <atomic> would have every program instantiate its templates
         Block *first = nullptr;
+        std::size_t used = 0, peak = 0, most = 0;  // bytes of arrays in use, now and at most, and of what may wait
 
         void enter()
         {
@@ -51,9 +54,49 @@ namespace sdgrad
         {
             __atomic_clear(&busy, __ATOMIC_RELEASE);
         }
+
+        // Count the bytes of one more array in use.
+        void gain(std::size_t bytes)
+        {
+            used += bytes;
+            peak = used > peak ? used : peak;
+        }
+
+        // Take a block of so many bytes; null if none waits.
+        Block *take(std::size_t bytes)
+        {
+            for (Block **at = &first; *at; at = &(*at)->next)
+                if ((*at)->bytes == bytes) {
+                    Block *found = *at;
+                    *at = found->next;
+                    gain(bytes);
+                    return found;
+                }
+            return nullptr;
+        }
+
+        // Remove the blocks that there is no room for beside the arrays in use and one to come: what waits longest.
+        Block *surplus(std::size_t coming = 0)
+        {
+            const std::size_t now = used + coming, beside = (peak > now ? peak - now : 0) + SPARE;
+            std::size_t room = beside < most ? beside : most;
+            Block *found = nullptr;
+            for (Block **at = &first; *at;) {
+                Block *block = *at;
+                if (block->bytes <= room) {
+                    room -= block->bytes;
+                    at = &block->next;
+                } else {
+                    *at = block->next;
+                    block->next = found;
+                    found = block;
+                }
+            }
+            return found;
+        }
     };
 
-    inline Waiting waiting;
+    inline Pool pool;
 
     inline void give_back(Block *block)
     {
@@ -87,25 +130,60 @@ namespace sdgrad
         return is_beyond || (available && bytes > available);
     }
 
+    // The bytes that may wait on this machine.
+    inline std::size_t most_waiting()
+    {
+        std::size_t memory = number_in("/proc/meminfo", "MemTotal:") << 10;
+        const std::size_t group = number_in("/sys/fs/cgroup/memory.max", "");
+        memory = group && group < memory ? group : memory;
+        return memory / SHARE > SPARE ? memory / SHARE : SPARE;
+    }
+
+    // Give back all that waits.
+    inline void empty_pool()
+    {
+        pool.enter();
+        Block *all = pool.first;
+        pool.first = nullptr;
+        pool.peak = pool.used;
+        pool.leave();
+        give_back(all);
+    }
+
+    // Allocate memory from the system; null if there is too little.
+    inline void *from_system(std::size_t bytes)
+    {
+        void *memory = nullptr;  // new would round the size up to a multiple of the alignment
+        if ((bytes >= CHECKED && is_beyond_memory(bytes)) ||
+            posix_memalign(&memory, alignment(bytes), bytes + ALIGNMENT) != 0)
+            return nullptr;
+        return memory;
+    }
+
     // Compiled once in a program, as what follows: in place of each call they would take much of the compiler's time.
     __attribute__((noinline, assume_aligned(64))) inline void *allocate(std::size_t bytes)
     {
         if (bytes >= LEAST) {
-            waiting.enter();
-            for (Block **at = &waiting.first; *at; at = &(*at)->next)
-                if ((*at)->bytes == bytes) {
-                    Block *found = *at;
-                    *at = found->next;
-                    waiting.leave();
-                    return reinterpret_cast<char *>(found) + ALIGNMENT;
-                }
-            waiting.leave();
+            pool.enter();
+            Block *found = pool.take(bytes);
+            Block *others = found ? nullptr : pool.surplus(bytes);
+            pool.leave();
+            give_back(others);
+            if (found)
+                return reinterpret_cast<char *>(found) + ALIGNMENT;
         }
-        if (bytes >= CHECKED && is_beyond_memory(bytes))
+        void *memory = from_system(bytes);
+        if (!memory) {
+            empty_pool();
+            memory = from_system(bytes);
+        }
+        if (!memory)
             throw std::bad_alloc();
-        void *memory = nullptr;  // new would round the size up to a multiple of the alignment
-        if (posix_memalign(&memory, alignment(bytes), bytes + ALIGNMENT) != 0)
-            throw std::bad_alloc();
+        if (bytes >= LEAST) {
+            pool.enter();
+            pool.gain(bytes);
+            pool.leave();
+        }
 #ifdef MADV_HUGEPAGE
         // few and large pages, as NumPy asks for: walking through an array, less time goes into finding out where each is
         if (bytes >= LARGE_PAGE)
@@ -119,19 +197,15 @@ namespace sdgrad
         if (!array)
             return;
         Block *block = reinterpret_cast<Block *>(static_cast<char *>(array) - ALIGNMENT);
-        if (block->bytes >= LEAST && block->bytes <= MOST) {
-            waiting.enter();
-            block->next = waiting.first;
-            waiting.first = block;
-            std::size_t kept = 0;
-            Block **at = &waiting.first;
-            while (*at && kept + (*at)->bytes <= MOST) {
-                kept += (*at)->bytes;
-                at = &(*at)->next;
-            }
-            block = *at;
-            *at = nullptr;
-            waiting.leave();
+        if (block->bytes >= LEAST) {
+            pool.enter();
+            pool.used -= block->bytes;
+            if (!pool.most)
+                pool.most = most_waiting();
+            block->next = pool.first;
+            pool.first = block;
+            block = pool.surplus();
+            pool.leave();
         }
         give_back(block);
     }
@@ -139,11 +213,7 @@ namespace sdgrad
 
 extern "C" __attribute__((used)) inline void sdgrad_free_memory()
 {
-    sdgrad::waiting.enter();
-    sdgrad::Block *all = sdgrad::waiting.first;
-    sdgrad::waiting.first = nullptr;
-    sdgrad::waiting.leave();
-    sdgrad::give_back(all);
+    sdgrad::empty_pool();
 }
 
 namespace dace

@@ -1,0 +1,122 @@
+"""The pool of large arrays: what waits in it, and what goes back to the system."""
+
+import ctypes
+
+import pytest
+from compiled_header import loaded
+
+SOURCE = """
+#define sdgrad pool_of_this_test  // all programs of a process share theirs
+#include "sdgrad_memory.h"
+extern "C" {
+void *take(int64_t bytes) {
+    try {
+        return sdgrad::allocate(bytes);
+    } catch (const std::bad_alloc &) {
+        return nullptr;
+    }
+}
+void release(void *array) { sdgrad::release(array); }
+void most(int64_t bytes) { sdgrad::pool.most = bytes; }
+int64_t used() { return sdgrad::pool.used; }
+int64_t waiting() {
+    int64_t bytes = 0;
+    for (sdgrad::Block *block = sdgrad::pool.first; block; block = block->next)
+        bytes += block->bytes;
+    return bytes;
+}
+}
+"""
+MB = 1 << 20
+SPARE = 256
+
+
+class Pool:
+    """A pool of its own, asked in MiB."""
+
+    def __init__(self, library):
+        self.library = library
+        for name in ("used", "waiting"):
+            getattr(library, name).restype = ctypes.c_int64
+        library.take.restype, library.take.argtypes = ctypes.c_void_p, [ctypes.c_int64]
+        library.release.argtypes, library.most.argtypes = [ctypes.c_void_p], [ctypes.c_int64]
+        library.sdgrad_free_memory()
+
+    def take(self, size):
+        return self.library.take(size * MB)
+
+    def leave(self, *arrays):
+        for array in arrays:
+            self.library.release(array)
+
+    def most(self, size):
+        self.library.most(size * MB)
+
+    @property
+    def used(self):
+        return self.library.used() // MB
+
+    @property
+    def waiting(self):
+        return self.library.waiting() // MB
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    return loaded(SOURCE, tmp_path_factory.mktemp("pool"))
+
+
+@pytest.fixture
+def pool(library):
+    found = Pool(library)
+    assert found.used == 0
+    found.most(4096)
+    return found
+
+
+def test_memory_is_used_again(pool):
+    first = pool.take(1000)
+    pool.leave(first)
+    assert (pool.used, pool.waiting) == (0, 1000)
+    again = pool.take(1000)
+    assert again == first and (pool.used, pool.waiting) == (1000, 0)
+    pool.leave(again)
+
+
+def test_no_more_waits_than_was_in_use_at_once_and_the_spare(pool):
+    pool.leave(pool.take(300))
+    assert pool.waiting == 300
+    pool.leave(pool.take(200))
+    assert pool.waiting == 500
+    pool.leave(pool.take(100))
+    assert pool.waiting == 300  # 100 and 200: what waits longest has gone
+    both = pool.take(700), pool.take(20)
+    assert pool.used + pool.waiting <= 720 + SPARE
+    pool.leave(*both)
+    assert pool.waiting <= 720 + SPARE
+
+
+def test_room_is_made_before_memory_is_taken(pool):
+    pool.leave(*[pool.take(90) for _ in range(3)])
+    assert pool.waiting == 270
+    large = pool.take(280)
+    assert pool.waiting == SPARE // 90 * 90
+    pool.leave(large)
+
+
+def test_what_is_larger_than_may_wait_leaves_the_rest(pool):
+    pool.most(SPARE)
+    pool.leave(pool.take(200))
+    pool.leave(pool.take(500))
+    assert pool.waiting == 200
+
+
+def test_what_waits_is_given_back_for_what_does_not_fit(pool):
+    pool.leave(pool.take(200))
+    assert pool.take(1 << 40) is None
+    assert (pool.used, pool.waiting) == (0, 0)
+
+
+def test_small_arrays_do_not_wait(pool):
+    pool.leave(pool.library.take(1000))
+    assert (pool.used, pool.waiting) == (0, 0)
