@@ -129,6 +129,11 @@ class Flow:
         return any(first <= k < last for k in self.writers.get(name, ()))
 
 
+    def begins(self, name: str, first: int) -> bool:
+        """True if a temporary has no content yet where some node begins: what is read of it is written from there on."""
+        return self.program.containers[name].transient and not self.changes(name, 0, first)
+
+
 def _is_pure(call: NodeCall) -> bool:
     if isinstance(call.node, (CallsPython, CheckpointSchedule)):
         return False
@@ -202,7 +207,7 @@ def _segment(
     written = set().union(*(flow.writes[k] for k in nodes)) & needed
     read = set().union(*(flow.reads[k] for k in nodes))
     fresh = defined_first(body, flow.program, written)
-    starts = (read | written) - fresh
+    starts = {n for n in (read | written) - fresh if not flow.begins(n, first)}
     copied = {n for n in starts if flow.changes(n, first, at)}
     if any(n not in flow.size and n not in flow.program.arguments for n in copied):
         return None

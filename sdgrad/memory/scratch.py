@@ -1,8 +1,8 @@
 """Say how much memory library calls take while they run, beside their operands: copies, and workspace of LAPACK's.
 
-The numbers are upper bounds of what was measured, in multiples of the largest operand: of a square matrix with its
-longest side, or of all elements where the call is no function of matrices. Direct solvers of sparse systems are left
-out: how much they take depends on the values.
+oneDNN tells what its convolutions take. The other numbers are upper bounds of what was measured, in multiples of the
+largest operand: of a square matrix with its longest side, or of all elements where the call is no function of matrices.
+Direct solvers of sparse systems are left out: how much they take depends on the values.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import math
 import os
 
 from sdgrad.program.tree import NodeCall, Program, Region, walk
+from sdgrad.runtime.compile import convolution_memory
+from sdgrad.runtime.libraries.onednn import Convolution
 
 OF_MATRICES = {
     "eigh": 6,
@@ -52,7 +54,7 @@ OF_OPERAND = {"svd", "svdvals", "qr", "pivots"}
 """Calls whose matrices have as many elements as the operand, also where that is not square."""
 BLOCK = 64  # rows that algorithms take at once
 
-OF_ELEMENTS = {"Argsort": 5, "Select": 3, "SearchSorted": 1, "FourierTransform": 3, "Convolution": 2}
+OF_ELEMENTS = {"Argsort": 5, "Select": 3, "SearchSorted": 1, "FourierTransform": 3}
 """Copies of all elements of the largest operand, of eight bytes at least."""
 BY_CONVOLUTION = 8
 """Copies of lines by which pocketfft transforms those whose length has a large prime factor (Bluestein 1970)."""
@@ -74,6 +76,8 @@ def _of_call(call: NodeCall, program: Program) -> int:
     regions = list(call.regions.values())
     if not regions or any(r.subset.free_symbols for r in regions):
         return 0
+    if isinstance(call.node, Convolution):
+        return convolution_memory.bytes_of(call.node.computed, tuple(map(int, call.node.extents)))
     width = max(program.containers[r.container].dtype.bytes for r in regions)
     if kind in OF_MATRICES:
         return _of_matrices(kind, call) * width * min(_batch(regions), os.cpu_count() or 1)

@@ -16,6 +16,7 @@ from sdgrad.program.tree import Program
 from sdgrad.runtime.call.checks import Checks
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.marshalling import evaluate_shape
+from sdgrad.runtime.call.result_pool import Spare
 from sdgrad.specialize.forward_backward import Forward, output_names
 from sdgrad.specialize.signature import Signature
 from sdgrad.torch.graph import TENSOR_TYPES
@@ -175,7 +176,7 @@ class Kept:
     def __del__(self) -> None:
         made = {n: t for n, t in self.tensors.items() if n not in self.owner.order}
         if made:
-            self.owner.spare.append(made)
+            self.owner.spare.leave(made)
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,7 @@ class Prepared:
     seeds: tuple[Seed, ...] = ()
     gradients: Mapping[str, str] = field(default_factory=dict)
     reaches: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    spare: list[Tensors] = field(default_factory=list, compare=False)  # memory of tapes that are gone
+    spare: Spare = field(default_factory=Spare, compare=False)  # memory of tapes that are gone
 
     @staticmethod
     def of(
@@ -255,10 +256,7 @@ class Prepared:
     def run(self, tensors: Sequence[torch.Tensor]) -> tuple[list[torch.Tensor], Kept]:
         """Return results, and what backward takes."""
         assert self.forward is not None
-        try:
-            memory = self.spare.pop()
-        except IndexError:
-            memory = {}
+        memory = self.spare.take() or {}
         given = dict(zip(self.order, tensors, strict=True))
         arrays = self.forward(given, memory)
         results = {n: arrays[n] for n in self.outputs}

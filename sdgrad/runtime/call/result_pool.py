@@ -7,6 +7,7 @@ once, as most gradients are, that takes longer than the stores.
 from __future__ import annotations
 
 import math
+import weakref
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
@@ -20,6 +21,28 @@ LEAST, MOST = 1 << 16, 1 << 27
 ALIGNMENT = 64
 """Bytes to which the elements of pooled arrays are aligned: a cache line."""
 _free: dict[int, deque[np.ndarray]] = {}
+
+
+class Spare:
+    """Memory that one owner uses again, until it is given back with all that is pooled."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Any] = []
+        _spare.add(self)
+
+    def take(self) -> Any:
+        """Return what waits, or None."""
+        try:
+            return self.waiting.pop()
+        except IndexError:
+            return None
+
+    def leave(self, memory: Any) -> None:
+        """Keep memory for the next one who asks."""
+        self.waiting.append(memory)
+
+
+_spare: weakref.WeakSet[Spare] = weakref.WeakSet()
 
 
 class Block:
@@ -50,9 +73,12 @@ def free_memory() -> None:
 
     The memory of large results, temporaries and tapes is pooled for the next call, for the whole process: at most 128
     MiB of results, and of the others what programs have used at once with 256 MiB beside, up to an eighth of the
-    machine's memory. The persistent workspace of compiled programs stays.
+    machine's memory. Modules keep the memory of their tapes. All of it is given back; the persistent workspace of
+    compiled programs stays.
     """
     _free.clear()
+    for spare in _spare:
+        spare.waiting.clear()
     release_memory()
 
 

@@ -29,5 +29,17 @@ class NativeObject:
                 make_once(self.target, self.target, self._compile)
         return self.target
 
+    def library(self, *links: str) -> Path:
+        """Return the path of a library of the object, linked if it does not exist.
+
+        :param links: what it is linked with.
+        :raises CompilationFailed: the compiler fails.
+        """
+        own = self.make()
+        target = own.with_suffix(".so")
+        command = [self.command[0], "-shared", str(own), *links, "-o"]
+        make_once(target, target, lambda part: run([*command, str(part)], self.source.name))
+        return target
+
     def _compile(self, part: Path) -> None:
         run([*self.command, "-c", str(self.source), "-o", str(part)], self.source.name)

@@ -14,9 +14,8 @@ from pathlib import Path
 
 from sdgrad.config import config
 from sdgrad.runtime import INCLUDE
-from sdgrad.runtime.compile.compiler import compiler_name, flags, run
+from sdgrad.runtime.compile.compiler import compiler_name, flags
 from sdgrad.runtime.compile.dlopen import load_library
-from sdgrad.runtime.compile.file_lock import make_once
 from sdgrad.runtime.compile.native_object import NativeObject
 
 SOURCE = Path(__file__).parent.parent / "native" / "random_numbers.cpp"
@@ -39,22 +38,11 @@ class RandomObject(NativeObject):
         key = hashlib.sha256(" ".join(texts).encode()).hexdigest()[:16]
         return RandomObject(command, SOURCE, config.cache_folder / f"random_{key}.o", "random numbers")
 
-    def library(self) -> Path:
-        """Return the path of a library of the object, linked if it does not exist.
-
-        :raises CompilationFailed: the compiler fails.
-        """
-        own = self.make()
-        target = own.with_suffix(".so")
-        command = [self.command[0], "-shared", "-fopenmp", str(own), "-o"]
-        make_once(target, target, lambda part: run([*command, str(part)], self.source.name))
-        return target
-
 
 @functools.cache
 def draw_function() -> Callable[..., None]:
     """Return the function that fills memory with random numbers, for calls from Python."""
-    found = load_library(str(RandomObject.of().library())).sdgrad_draw
+    found = load_library(str(RandomObject.of().library("-fopenmp"))).sdgrad_draw
     found.argtypes = [ctypes.c_int, POINTER, COUNT, POINTER, COUNT, POINTER, COUNT, POINTER, COUNT, ctypes.c_bool]
     found.restype = None
     return found

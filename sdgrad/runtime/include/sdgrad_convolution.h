@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
 extern "C" {
@@ -19,6 +20,7 @@ typedef struct dnnl_memory *dnnl_memory_t;
 typedef struct dnnl_memory_desc *dnnl_memory_desc_t;
 typedef struct dnnl_primitive_desc *dnnl_primitive_desc_t;
 typedef struct dnnl_primitive *dnnl_primitive_t;
+typedef struct dnnl_primitive_attr *dnnl_primitive_attr_t;
 struct dnnl_exec_arg_t {
     int arg;
     dnnl_memory_t memory;
@@ -28,6 +30,9 @@ int dnnl_stream_create(dnnl_stream_t *, dnnl_engine_t, unsigned flags);
 int dnnl_stream_wait(dnnl_stream_t);
 int dnnl_memory_desc_create_with_tag(dnnl_memory_desc_t *, int rank, const int64_t *dims, int type, int tag);
 int dnnl_memory_desc_create_with_strides(dnnl_memory_desc_t *, int rank, const int64_t *dims, int type, const int64_t *);
+size_t dnnl_memory_desc_get_size(const dnnl_memory_desc *);
+int dnnl_primitive_attr_create(dnnl_primitive_attr_t *);
+int dnnl_primitive_attr_set_scratchpad_mode(dnnl_primitive_attr_t, int mode);
 int dnnl_memory_desc_equal(const dnnl_memory_desc *, const dnnl_memory_desc *);
 int dnnl_memory_create(dnnl_memory_t *, const dnnl_memory_desc *, dnnl_engine_t, void *);
 int dnnl_memory_set_data_handle(dnnl_memory_t, void *);
@@ -71,11 +76,35 @@ inline void check(int status, const char *what) {
 struct Machine {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
+    dnnl_primitive_attr_t attributes;
     Machine() {
         check(dnnl_engine_create(&engine, 1, 0), "no engine");
         check(dnnl_stream_create(&stream, engine, 1), "no stream");
+        const int USER = 1;  // scratch memory is given at each call
+        check(dnnl_primitive_attr_create(&attributes), "no attributes");
+        check(dnnl_primitive_attr_set_scratchpad_mode(attributes, USER), "no attributes");
     }
 };
+
+// Memory while a product runs: that of sdgrad_memory.h, which programs of DaCe's own headers do not have.
+struct Scratch {
+    char *memory;
+
+#ifdef SDGRAD_POOL
+    explicit Scratch(size_t bytes) : memory(scratch(bytes)) {}
+    ~Scratch() { leave_scratch(memory); }
+#else
+    explicit Scratch(size_t bytes) : memory(nullptr) {
+        void *made = nullptr;
+        if (bytes && posix_memalign(&made, 64, bytes) != 0) throw std::bad_alloc();
+        memory = static_cast<char *>(made);
+    }
+    ~Scratch() { std::free(memory); }
+#endif
+    Scratch(const Scratch &) = delete;
+};
+
+inline size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // Extents: batch, groups, channels of a group, results of a group, then for each spatial axis
 // image, kernel, result, stride, dilation, padding before, padding after.
@@ -86,6 +115,7 @@ using Extents = std::array<int64_t, 4 + 7 * RANK>;
 struct Operand {
     dnnl_memory_t given = nullptr, inner = nullptr;
     dnnl_primitive_t move = nullptr;  // from one to the other, in the direction of the operand
+    size_t bytes = 0;                 // of the layout, if it is another one
 
     void prepare(dnnl_engine_t engine, const dnnl_memory_desc *plain, const dnnl_memory_desc *wanted, bool result) {
         check(dnnl_memory_create(&given, plain, engine, nullptr), "no memory");
@@ -93,8 +123,8 @@ struct Operand {
             inner = given;
             return;
         }
-        const size_t owned = ~size_t(0);  // DNNL_MEMORY_ALLOCATE
-        check(dnnl_memory_create(&inner, wanted, engine, reinterpret_cast<void *>(owned)), "no memory");
+        check(dnnl_memory_create(&inner, wanted, engine, nullptr), "no memory");
+        bytes = rounded(dnnl_memory_desc_get_size(wanted));
         dnnl_primitive_desc_t desc;
         check(dnnl_reorder_primitive_desc_create(&desc, result ? wanted : plain, engine, result ? plain : wanted, engine,
                                                  nullptr),
@@ -114,6 +144,8 @@ struct Plan {
     Machine machine;
     dnnl_primitive_t primitive;
     Operand operands[3];  // image, weights, result
+    dnnl_memory_t scratch;
+    size_t bytes;  // that a run takes
     Kind kind;
 
     Plan(Kind kind_, const Extents<RANK> &extents) : kind(kind_) {
@@ -148,36 +180,46 @@ struct Plan {
         const int AUTO = 1, TRAINING = 64;
         check(dnnl_convolution_forward_primitive_desc_create(&forward, machine.engine, TRAINING, AUTO, open[0], open[1],
                                                              nullptr, open[2], strides, dilations, before, after,
-                                                             nullptr),
+                                                             machine.attributes),
               "no convolution");
         desc = forward;
         if (kind == IMAGE)
             check(dnnl_convolution_backward_data_primitive_desc_create(&desc, machine.engine, AUTO, open[0], open[1],
                                                                        open[2], strides, dilations, before, after,
-                                                                       forward, nullptr),
+                                                                       forward, machine.attributes),
                   "no convolution back to the image");
         if (kind == WEIGHTS)
             check(dnnl_convolution_backward_weights_primitive_desc_create(&desc, machine.engine, AUTO, open[0], open[1],
                                                                           nullptr, open[2], strides, dilations, before,
-                                                                          after, forward, nullptr),
+                                                                          after, forward, machine.attributes),
                   "no convolution back to the weights");
         check(dnnl_primitive_create(&primitive, desc), "no convolution");
         static const int wanted[3][3] = {{129, 131, 133}, {130, 131, 134}, {129, 132, 134}};  // dnnl_query_*_md
         for (int k = 0; k < 3; ++k)
             operands[k].prepare(machine.engine, plain[k], dnnl_primitive_desc_query_md(desc, wanted[kind][k], 0),
                                 computed(kind) == k);
+        const dnnl_memory_desc *own = dnnl_primitive_desc_query_md(desc, 136, 0);  // dnnl_query_scratchpad_md
+        check(dnnl_memory_create(&scratch, own, machine.engine, nullptr), "no memory");
+        bytes = rounded(dnnl_memory_desc_get_size(own));
+        for (const Operand &operand : operands) bytes += operand.bytes;
     }
 
     void run(void *image, void *weights, void *result) {
         void *const given[3] = {image, weights, result};
         static const int names[3][3] = {{1, 33, 17}, {129, 33, 145}, {1, 161, 145}};  // DNNL_ARG_*
-        dnnl_exec_arg_t arguments[3];
+        dnnl_exec_arg_t arguments[4];
+        Scratch room(bytes);
+        char *free = room.memory;
         for (int k = 0; k < 3; ++k) {
             check(dnnl_memory_set_data_handle(operands[k].given, given[k]), "no memory");
+            if (operands[k].move) check(dnnl_memory_set_data_handle(operands[k].inner, free), "no memory");
+            free += operands[k].bytes;
             arguments[k] = {names[kind][k], operands[k].inner};
             if (k != computed(kind) && operands[k].move) operands[k].reorder(machine.stream, false);
         }
-        check(dnnl_primitive_execute(primitive, machine.stream, 3, arguments), "a convolution");
+        check(dnnl_memory_set_data_handle(scratch, free), "no memory");
+        arguments[3] = {80, scratch};  // DNNL_ARG_SCRATCHPAD
+        check(dnnl_primitive_execute(primitive, machine.stream, 4, arguments), "a convolution");
         if (operands[computed(kind)].move) operands[computed(kind)].reorder(machine.stream, true);
         check(dnnl_stream_wait(machine.stream), "a convolution");
     }

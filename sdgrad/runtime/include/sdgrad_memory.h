@@ -6,6 +6,7 @@
 // once, and not much of the machine's memory waits; what waits longest is given back first.
 #pragma once
 #define __DACE_ALLOC_H
+#define SDGRAD_POOL
 
 #include "sdgrad_files.h"
 
@@ -43,6 +44,7 @@ namespace sdgrad
     {
         bool busy = false;  // <atomic> would have every program instantiate its templates
         Block *first = nullptr;
+        Block *scratch = nullptr;  // the largest that a call has had for itself
         std::size_t used = 0, peak = 0, most = 0;  // bytes of arrays in use, now and at most, and of what may wait
 
         void enter()
@@ -143,11 +145,12 @@ namespace sdgrad
     inline void empty_pool()
     {
         pool.enter();
-        Block *all = pool.first;
-        pool.first = nullptr;
+        Block *all = pool.first, *scratch = pool.scratch;
+        pool.first = pool.scratch = nullptr;
         pool.peak = pool.used;
         pool.leave();
         give_back(all);
+        give_back(scratch);
     }
 
     // Allocate memory from the system; null if there is too little.
@@ -158,6 +161,36 @@ namespace sdgrad
             posix_memalign(&memory, alignment(bytes), bytes + ALIGNMENT) != 0)
             return nullptr;
         return memory;
+    }
+
+    // Memory of one call of a library while it runs: the same for all of them, as large as the largest one wants.
+    inline char *scratch(std::size_t bytes)
+    {
+        pool.enter();
+        Block *found = pool.scratch;
+        pool.scratch = nullptr;
+        pool.leave();
+        if (!found || found->bytes < bytes) {
+            give_back(found);
+            void *memory = from_system(bytes);
+            if (!memory)
+                throw std::bad_alloc();
+            found = new (memory) Block{bytes, nullptr};
+        }
+        return reinterpret_cast<char *>(found) + ALIGNMENT;
+    }
+
+    inline void leave_scratch(char *memory)
+    {
+        Block *block = reinterpret_cast<Block *>(memory - ALIGNMENT);
+        pool.enter();
+        if (!pool.scratch || pool.scratch->bytes < block->bytes) {
+            Block *smaller = pool.scratch;
+            pool.scratch = block;
+            block = smaller;
+        }
+        pool.leave();
+        give_back(block);
     }
 
     // Compiled once in a program, as what follows: in place of each call they would take much of the compiler's time.

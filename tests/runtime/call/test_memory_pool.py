@@ -17,6 +17,9 @@ void *take(int64_t bytes) {
     }
 }
 void release(void *array) { sdgrad::release(array); }
+void *scratch(int64_t bytes) { return sdgrad::scratch(bytes); }
+void leave_scratch(char *memory) { sdgrad::leave_scratch(memory); }
+int64_t scratch_waiting() { return sdgrad::pool.scratch ? sdgrad::pool.scratch->bytes : 0; }
 void most(int64_t bytes) { sdgrad::pool.most = bytes; }
 int64_t used() { return sdgrad::pool.used; }
 int64_t waiting() {
@@ -36,9 +39,11 @@ class Pool:
 
     def __init__(self, library):
         self.library = library
-        for name in ("used", "waiting"):
+        for name in ("used", "waiting", "scratch_waiting"):
             getattr(library, name).restype = ctypes.c_int64
         library.take.restype, library.take.argtypes = ctypes.c_void_p, [ctypes.c_int64]
+        library.scratch.restype, library.scratch.argtypes = ctypes.c_void_p, [ctypes.c_int64]
+        library.leave_scratch.argtypes = [ctypes.c_void_p]
         library.release.argtypes, library.most.argtypes = [ctypes.c_void_p], [ctypes.c_int64]
         library.sdgrad_free_memory()
 
@@ -120,3 +125,16 @@ def test_what_waits_is_given_back_for_what_does_not_fit(pool):
 def test_small_arrays_do_not_wait(pool):
     pool.leave(pool.library.take(1000))
     assert (pool.used, pool.waiting) == (0, 0)
+
+
+def test_calls_have_the_same_memory_one_after_the_other(pool):
+    first = pool.library.scratch(1000)
+    pool.library.leave_scratch(first)
+    again = pool.library.scratch(500)
+    other = pool.library.scratch(2000)  # at the same time
+    assert again == first != other
+    for memory in (other, again):
+        pool.library.leave_scratch(memory)
+    assert pool.library.scratch_waiting() == 2000
+    pool.library.sdgrad_free_memory()
+    assert pool.library.scratch_waiting() == 0
