@@ -109,11 +109,16 @@ class ModelFunction:
         if self.watch is not None:
             self.watch.differentiated(forward, backward)
 
-    def graph(self, arguments: Mapping[str, Any]) -> Imported:
-        """Return the model as a graph, for arguments of these shapes."""
-        return self._import(arguments)[1]
+    def graph(self, arguments: Mapping[str, Any], contents: Mapping[str, np.ndarray] | None = None) -> Imported:
+        """Return the model as a graph, for arguments of these shapes.
 
-    def _import(self, arguments: Mapping[str, Any]) -> tuple[Hashable, Imported]:
+        :param contents: the contents of inputs and weights, by the model's names, unless the arguments have them.
+        """
+        return self._import(arguments, contents)[1]
+
+    def _import(
+        self, arguments: Mapping[str, Any], contents: Mapping[str, np.ndarray] | None = None
+    ) -> tuple[Hashable, Imported]:
         """Import the model, and again with each content that turns out to decide shapes."""
         own = {v: k for k, v in self.arguments.items()}
         given = {own[n]: np.asarray(as_array(v)) for n, v in arguments.items()}
@@ -122,7 +127,7 @@ class ModelFunction:
         shapes = tuple((n, shape, str(dtype)) for n, (shape, dtype) in operands.items())
         names = self.statics.setdefault(shapes, [])
         while True:
-            values = evaluate(self.reading, names, given)
+            values = evaluate(self.reading, names, given if contents is None else contents)
             key = (shapes, tuple((n, v.tobytes(), v.shape) for n, v in values.items()))
             if key in self.imported:
                 return key[1], self.imported[key]

@@ -17,8 +17,7 @@ from sdgrad.onnx.function import ModelFunction, without_source
 from sdgrad.program.descriptors import lasting
 from sdgrad.program.inline import inline
 from sdgrad.program.names import Names
-from sdgrad.program.naming import all_names, own_arguments, returned
-from sdgrad.program.rename import renamed_program
+from sdgrad.program.naming import own_arguments, returned
 from sdgrad.program.tree import Program
 from sdgrad.runtime.call.marshalling import as_value
 from sdgrad.specialize.signature import Signature, identity
@@ -67,12 +66,11 @@ class WithLoss:
         """Return both programs, one after the other; the model's results become local."""
         first, closure = self.model.derive(self._of_model(arguments))
         loss = self._signature(first, arguments)
-        names = all_names(first)
-        names.add(self.arguments.values())
+        names = Names([*own_arguments(first), *self.arguments.values()])
         local = {o: names.fresh("output") for o in returned(first)}
         bound: dict[str, str] = dict(zip(self._parameters(), local.values(), strict=False))
         bound |= self.arguments | {n: names.fresh(n) for n in loss.closure}
-        whole = _joined(renamed_program(first, local), loss.program, bound, names)
+        whole = _joined(_apart(first, local, names), loss.program, bound, names)
         return normal_form(replace(whole, name=self._function.__name__)), {
             **closure,
             **{bound[n]: v for n, v in loss.closure.items()},
@@ -88,6 +86,16 @@ class WithLoss:
         for name, result, (shape, _) in zip(self._parameters(), returned(first), shapes, strict=False):
             given[name] = np.zeros(shape, first.containers[result].dtype.type)[()]
         return Signature.of(self.loss, {**given, **{n: as_value(arguments[o]) for n, o in self.arguments.items()}})
+
+
+def _apart(program: Program, results: Mapping[str, str], names: Names) -> Program:
+    """Return a program whose results and own names are none of ``names``, as arguments of a loss may be called."""
+    kept = {n: n for n in own_arguments(program)}
+    block, brought = inline(program, {**kept, **results}, names)
+    there = {c: replace(program.containers[n], name=c) for n, c in {**kept, **results}.items()}
+    return replace(
+        program, containers={**there, **{c.name: c for c in brought.values()}}, body=block, arguments=tuple(kept)
+    )
 
 
 def _joined(head: Program, loss: Program, bound: Mapping[str, str], names: Names) -> Program:

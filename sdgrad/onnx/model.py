@@ -15,11 +15,14 @@ from sdgrad.errors import ArgumentError, DifferentiationError, NameNotFound, Pro
 from sdgrad.machine.limits import Limit
 from sdgrad.onnx.function import ModelFunction, alike
 from sdgrad.onnx.importing import Imported, Importer, identifier
+from sdgrad.onnx.inside import record
 from sdgrad.onnx.losses import WithLoss
 from sdgrad.onnx.reading import Reading, read
 from sdgrad.onnx.statics import evaluate
 from sdgrad.program.names import Names
+from sdgrad.record.calls import example
 from sdgrad.record.elements import Unknown
+from sdgrad.record.recorder import Recorder
 from sdgrad.runtime.call.marshalling import as_array, is_tensor, like, matching
 from sdgrad.specialize.argnums import several
 from sdgrad.specialize.forward_backward import Backward, Forward
@@ -90,6 +93,12 @@ class Model:
         except UnsupportedOperator:  # the model holds what cannot be generated
             given = {n: np.asarray(as_array(arguments[a])) for n, a in self.function.arguments.items()}
             return alike(evaluate(self.reading, self.outputs, given).values(), arguments)
+
+    def record_call(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        """Record a call in a function that is recorded."""
+        shown = self.bound([*map(example, args)], {n: example(v) for n, v in kwargs.items()})
+        given = dict(zip(self.inputs, args, strict=False)) | dict(kwargs)
+        return record(self.function, recorder, shown, given, self.weights)
 
     def vjp(self, *inputs: Any, **named: Any) -> tuple[Any, Callable]:
         """Return the outputs, and the function from their cotangents to gradients by name, of inputs and weights.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
@@ -19,9 +20,9 @@ from sdgrad.onnx_ops.session import session_of
 def evaluate(reading: Reading, names: Sequence[str], given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the content of some tensors of a model.
 
-    :param given: the model's inputs and weights.
+    :param given: the model's inputs and weights; asked for those that are needed.
     """
-    known = {**reading.constants, **given}
+    known = ChainMap(dict(reading.constants), given)  # type: ignore[arg-type]
     open_names = [n for n in names if n not in known]
     found = {n: known[n] for n in names if n in known}
     if open_names:

@@ -39,6 +39,7 @@ from sdgrad.program.tree import (
     Value,
     whole_region,
 )
+from sdgrad.record.complex_parts import as_read, as_stored, whole_of
 from sdgrad.record.elements import Declined, Dim, Element, Index, bounds, dim, element, typeclass
 from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.symbolic import code
@@ -129,7 +130,7 @@ class Builder:
         desc = dt.ArrayView(under.dtype, extents, transient=True)
         name = self.names.fresh(f"{base.container}_as")
         self.containers[name] = Container(name, desc, base.container, whole_region(under.name, under.shape).subset)
-        return Tensor(self, name, tuple(map(dim, shape)), tensor.dtype)
+        return Tensor(self, name, tuple(map(dim, shape)), tensor.dtype, part=base.part)
 
     def whole(self, tensor: Tensor, own: bool = False) -> Tensor:
         """Return the tensor as all of an array (``own``: and one that is made here); constants stay as they are."""
@@ -141,7 +142,7 @@ class Builder:
             return True
         container = self.containers.get(tensor.container)
         mine = container is not None and container.view_of is None and (container.transient or not own)
-        return mine and tensor.place is None
+        return mine and tensor.is_plain
 
     def splice(
         self, program: Program, bound: Mapping[str, str], symbols: Mapping[str, sympy.Expr] | None = None
@@ -177,7 +178,7 @@ class Builder:
         :param reason: why it has no derivative.
         """
         memory = {c: self.placed(x) for c, x in operands.items()}
-        memory = {c: x if x.place is None else self.copy(x) for c, x in memory.items()}
+        memory = {c: x if x.is_plain else self.copy(x) for c, x in memory.items()}
         inputs, outputs = (
             {c: whole_region(x.container, self.containers[x.container].shape) for c, x in at.items()}
             for at in (memory, results)
@@ -224,8 +225,7 @@ class Builder:
         if key not in self.loaded:
             self.loaded[key] = self.names.fresh("v")
             self.body.append(Load(self.loaded[key], tensor.container, where_, guard))
-        value = Element(code.name(self.loaded[key]), tensor.dtype)
-        return value.astype(np.float32) if tensor.dtype == np.float16 else value  # half precision is for memory
+        return as_read(Element(code.name(self.loaded[key]), whole_of(tensor).dtype), tensor)
 
     def _store(
         self, target: Tensor, index: Sequence[Index], value: Element, mode: str, when: Element | None, fresh: bool
@@ -234,7 +234,7 @@ class Builder:
         placed = tuple(index) if target.place is None else target.place(tuple(index))
         where_ = self.index(placed) or SCALAR
         guard = self.let(when, "c") if when is not None else None
-        name = self.let(value.astype(target.dtype))
+        name = self.let(as_stored(value, target, lambda: self.load(whole_of(target), index, when), mode))
         self.body.append(Store(target.container, where_, name, mode, guard, fresh))
 
     def compute(self, shape: Sequence[Dim], dtype: Any, function: Callable[..., Element]) -> Tensor:

@@ -37,8 +37,8 @@ def example(value: Any) -> Any:
     if has_open_size(value):
         raise ParseError(
             f"an array of shape ({', '.join(map(str, value.tensor.shape))}), whose size a loop changes, is an argument "
-            "of a derivative, or of a program without the sizes as symbols in its annotations: give it an array of a "
-            "size that is a number"
+            "of a derivative, of a model, or of a program without the sizes as symbols in its annotations: give it an "
+            "array of a size that is a number"
         )
     return np.zeros(value.tensor.shape, value.dtype)
 

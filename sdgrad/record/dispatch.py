@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import sdgrad.record.functions.airy_and_hankel
+import sdgrad.record.functions.banded_cholesky
 import sdgrad.record.functions.complex_numbers
 import sdgrad.record.functions.cosine_transforms
 import sdgrad.record.functions.decompositions

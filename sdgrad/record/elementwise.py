@@ -219,7 +219,7 @@ def _recipe(operand: Any) -> Any:
         return operand.storage.recipe
     if operand.tensor.place is not None or operand.known is not None:
         return object()
-    return (operand.storage.name, operand.storage.version, operand.tensor.container)
+    return (operand.storage.name, operand.storage.version, operand.tensor.container, operand.tensor.part)
 
 
 def loop_types(ufunc: np.ufunc, kinds: Sequence[Any], dtype: Any = None) -> list[np.dtype]:

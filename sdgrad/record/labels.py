@@ -16,14 +16,14 @@ def label(recorder: Recorder, name: str, value: Any) -> None:
     if isinstance(value, Number):
         if value.name is not None and value.label is None:
             value.label = name
-        elif value.name is None and value.tensor is not None and value.tensor.place is None:
+        elif value.name is None and value.tensor is not None and value.tensor.is_plain:
             _name(recorder, value.tensor.container, name)
     elif not isinstance(value, Array):
         return
     elif value.storage.known is not None:
         if value.shown is value.storage.known:
             recorder.labels.setdefault(value.storage.name, name)
-    elif value.tensor.place is None:
+    elif value.tensor.is_plain:
         _name(recorder, value.storage.name, name)
 
 

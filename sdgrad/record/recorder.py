@@ -32,6 +32,7 @@ from sdgrad.program.tree import (
     writes,
 )
 from sdgrad.record.builder import Builder, is_uniform
+from sdgrad.record.complex_parts import as_read, as_stored, whole_of
 from sdgrad.record.elements import Dim, Element, Index, element, typeclass
 from sdgrad.record.frames import call_chain, converted_frames
 from sdgrad.record.index_ranges import IndexRanges
@@ -159,7 +160,7 @@ class Recorder(Builder):
         """Return an element of an array, as it is now."""
         read, place = self._read(tensor, index)
         found = self.number(read, False, origin)
-        found.loaded = (self.root(tensor.container), tensor.container, place)
+        found.loaded = (self.root(tensor.container), tensor.container + tensor.part, place)
         return found
 
     def _read(self, tensor: Tensor, index: Sequence[Any]) -> tuple[Element, tuple[sympy.Expr, ...]]:
@@ -172,15 +173,15 @@ class Recorder(Builder):
         if key not in self.run.loaded:
             self.run.loaded[key] = self.names.fresh("v")
             self.add(Load(self.run.loaded[key], tensor.container, place))
-        return Element(code.name(self.run.loaded[key]), tensor.dtype), place
+        return as_read(Element(code.name(self.run.loaded[key]), whole_of(tensor).dtype), tensor), place
 
     def write(self, tensor: Tensor, index: Sequence[Any], value: Any) -> None:
         """Write an element of an array."""
         root = self.root(tensor.container)
         if root in self.run.stored:
             self.flush()
-        name = self.named(self.element(value, tensor.dtype).astype(tensor.dtype))
-        self.add(Store(tensor.container, self._placed(tensor, index), name))
+        stored = as_stored(self.element(value, tensor.dtype), tensor, lambda: self._read(whole_of(tensor), index)[0])
+        self.add(Store(tensor.container, self._placed(tensor, index), self.named(stored)))
         self.run.stored.add(root)
         self.versions[root] += 1
         self.run.loaded = {k: v for k, v in self.run.loaded.items() if self.root(k[0]) != root}
@@ -236,7 +237,9 @@ class Recorder(Builder):
             self.flush()
             assert number.tensor is not None
             return self._number(number.tensor)
-        return Value((), to_ast(number.expr) if isinstance(number, Number) else code.constant(_plain(number)))
+        if isinstance(number, Number):
+            return Value((), to_ast(number.expr))
+        return Value((), code.constant(number.item() if isinstance(number, np.generic) else number))
 
     def symbol(self, number: Number, stem: str = "n") -> sympy.Expr:
         """Return an integer as an expression over symbols; one that only a run knows is assigned to a new one."""
@@ -394,7 +397,3 @@ class Recorder(Builder):
                 self.assign(target, lambda *i: value[i] if isinstance(value, Tensor) else element(value, target.dtype))
         finally:
             self.blocks = held
-
-
-def _plain(number: Any) -> Any:
-    return number.item() if isinstance(number, np.generic) else number

@@ -51,6 +51,7 @@ class Tensor:
 
     :param place: the container's index of an element, from the tensor's own.
     :param known: the content, where the model fixes it.
+    :param part: the part of the container's complex numbers that its elements are: ``real``, ``imag``, or all of them.
     """
 
     builder: TensorBuilder
@@ -59,6 +60,12 @@ class Tensor:
     dtype: np.dtype
     place: Callable[[tuple[Index, ...]], tuple[Index, ...]] | None = None
     known: np.ndarray | None = None
+    part: str = ""
+
+    @property
+    def is_plain(self) -> bool:
+        """True if its elements are those of its container, in their order."""
+        return self.place is None and not self.part
 
     @property
     def rank(self) -> int:

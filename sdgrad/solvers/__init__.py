@@ -7,7 +7,9 @@ from sdgrad.solvers.minimum import minimize
 from sdgrad.solvers.root import fixed_point, root
 
 on_demand.offer(
-    "scipy.optimize", "sdgrad.solvers.scipy_roots", "sdgrad.solvers.scipy_minima", "sdgrad.solvers.scipy_fits"
+    "scipy.optimize",
+    *("sdgrad.solvers.scipy_roots", "sdgrad.solvers.scipy_minima", "sdgrad.solvers.scipy_fits"),
+    "sdgrad.solvers.scipy_assignments",
 )
 on_demand.offer("scipy.integrate", "sdgrad.solvers.scipy_integrals", "sdgrad.solvers.scipy_ivp")
 on_demand.offer("scipy.sparse.linalg", "sdgrad.solvers.exponential_action")

@@ -46,7 +46,7 @@ ERRORS = (  # DLMF 7
     ),
     unary("scipy_log_ndtr", "0.7978845608028654 / special_erfcx(0, -0.7071067811865476 * x)", depends=("y != 0",)),
     binary("special_erfcx", None, "special_erfcx(a + 1, b)", NONE, ANY, overflows=True),
-    binary("special_dawsn", None, "special_dawsn(a + 1, b)", NONE, ANY),
+    binary("special_dawsn", None, "special_dawsn(a + 1, b)", NONE, ANY),  # of real and of complex numbers
     binary(
         "scipy_owens_t",  # Patefield and Tandy 2000
         "-0.19947114020071635 * exp(-0.5 * a * a) * erf(0.7071067811865476 * a * b)",
@@ -132,6 +132,9 @@ GAMMA = (  # DLMF 5, 8, 25.11
         POSITIVE,
         singular=True,
     ),
+    binary("special_psi", None, "special_psi(a + 1, b)", NONE, POSITIVE),  # these three are of complex numbers
+    unary("scipy_gamma", "y * special_psi(0, x)", POSITIVE, overflows=True),
+    unary("scipy_loggamma", "special_psi(0, x)", POSITIVE),
     unary("scipy_rgamma", _RGAMMA_SLOPE, ANY),
     unary("special_rgamma_slope", _RGAMMA_SECOND, (-2.7, _RGAMMA_LEFT)),
     binary(

@@ -9,15 +9,34 @@ import pytest
 import scipy.sparse
 import torch
 from graphs import call
+from onnx import TensorProto, helper, numpy_helper
 from scipy import interpolate, linalg, signal, special, stats
 
 import sdgrad
+import sdgrad.onnx
 import sdgrad.torch
 
 RNG = np.random.default_rng(5)
 SERIES = np.cumsum(RNG.standard_normal(9))
 SERIES[[3, 4]] = np.nan
 EDGES = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [0, 2]])
+
+
+def a_model():
+    """An ONNX model of one hidden layer: 8 numbers in a row give 3 shares."""
+    weights = {"W": RNG.standard_normal((8, 4)), "B": RNG.standard_normal(4), "V": RNG.standard_normal((4, 3))}
+    nodes = [("Gemm", "xWB", "h"), ("Tanh", "h", "t"), ("MatMul", "tV", "s"), ("Softmax", "s", "y")]
+    graph = helper.make_graph(
+        [helper.make_node(kind, [*takes], [gives]) for kind, takes, gives in nodes],
+        "layers",
+        [helper.make_tensor_value_info("x", TensorProto.DOUBLE, ["rows", 8])],
+        [helper.make_tensor_value_info("y", TensorProto.DOUBLE, ["rows", 3])],
+        [numpy_helper.from_array(w, n) for n, w in weights.items()],
+    )
+    return sdgrad.onnx.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]))
+
+
+MODEL = a_model()
 
 
 def filtered(noise, phi):
@@ -63,9 +82,19 @@ def mesh(stiffness, load):
     return u @ (k @ u) + sum(np.tanh(u[(g + 1) % n]).sum() for g in near) + np.linalg.norm(np.array([u, [0.1] * n]))
 
 
+def network(x, scale):
+    """An ONNX model of filtered signals in a loop, beside special functions, a spectrum and a norm."""
+    rows = np.stack([signal.lfilter([1.0, -0.5], [1.0, 0.3], scale * x), np.fft.irfft(np.fft.rfft(x) ** 2, 8)])
+    shares = MODEL(rows)
+    for _ in range(2):
+        shares = 0.5 * shares + MODEL(x[None, ::-1] + special.erf(shares) @ np.ones((3, 8)))
+    return special.logsumexp(shares) + np.linalg.norm(shares[1] - shares[0])
+
+
 CASES = {
     filtered: (np.array([-1.0, -2.0]), 0.9),
     spectral: (RNG.standard_normal(8), 0.7),
+    network: (RNG.standard_normal(8), 1.2),
     mesh: (np.linspace(0.5, 1.5, 5), np.array([1.0, -0.4, 0.3, 0.8])),
 }
 NAMES = {f: tuple(inspect.signature(f).parameters) for f in CASES}
@@ -163,13 +192,48 @@ def by_torch(f):
     return along(f, [t.grad.numpy() for t in tensors])
 
 
-def by_graph(f):
+def graph_of(f):
+    """The program as a graph, and arguments of it."""
     graph = sdgrad.to_sdfg(f, *given(f))
+    values = dict(zip(NAMES[f], given(f), strict=True))
+    outside = {**f.__globals__, **MODEL.weights}
+    return graph, values | {n: np.array(outside[n]) for n in graph.arglist() if n in outside}
+
+
+def backwards(f, graph, values):
     sdgrad.add_backward_pass(graph, inputs=NAMES[f], outputs=["__return"])
-    values = dict(zip(NAMES[f], given(f), strict=True)) | {"gradient___return": np.ones(1)}
-    values |= {n: np.array(f.__globals__[n]) for n in graph.arglist() if n in f.__globals__}
-    found = call(graph, values, fill=True)
+    found = call(graph, {**values, "gradient___return": np.ones(1)}, fill=True)
     return along(f, [found[f"gradient_{n}"] for n in NAMES[f]])
+
+
+def by_graph(f):
+    return backwards(f, *graph_of(f))
+
+
+def by_two_graphs(f):
+    forward, values = graph_of(f)
+    backward = sdgrad.add_backward_pass(forward, inputs=NAMES[f], outputs=["__return"], separate_sdfgs=True)
+    kept = call(forward, values, fill=True)
+    found = call(backward, {**kept, "gradient___return": np.ones(1)}, fill=True)
+    return along(f, [found[f"gradient_{n}"] for n in NAMES[f]])
+
+
+def by_tangent_of_a_graph(f):
+    graph, values = graph_of(f)
+    sdgrad.add_forward_tangent(graph, inputs=NAMES[f], outputs=["__return"])
+    moved = {f"tangent_{n}": np.atleast_1d(d) for n, d in zip(NAMES[f], directions(f), strict=True)}
+    return call(graph, {**values, **moved}, fill=True)["tangent___return"][0]
+
+
+def by_changed_graph(f):
+    """DaCe's own passes change the graph, so it is read again, without what was known when it was recorded."""
+    graph, values = graph_of(f)
+    graph.simplify()
+    if f not in (mesh, network):
+        return backwards(f, graph, values)
+    with pytest.raises(sdgrad.DifferentiationError, match="differentiate the graph .* as it is"):
+        backwards(f, graph, values)
+    pytest.skip("refused: the rules of a factorization, and of a model, are not in the graph")
 
 
 DOORS = [
@@ -183,6 +247,7 @@ DOORS = [
     by_jacobian,
 ]
 DOORS += [by_least_memory, by_checkpoint, by_map, inside_of_a_program, by_file, by_torch, by_graph]
+DOORS += [by_two_graphs, by_tangent_of_a_graph, by_changed_graph]
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda d: d.__name__)

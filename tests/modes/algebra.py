@@ -42,6 +42,8 @@ SOLVERS = (
     "linalg.solve_continuous_lyapunov(M, S)", "linalg.solve_discrete_lyapunov(0.1 * M, S)",
     "linalg.solve_continuous_are(M, M, S @ np.conj(S.T), S @ np.conj(S.T))",
     "linalg.solve_discrete_are(M, M, S @ np.conj(S.T), S @ np.conj(S.T))", "linalg.solve_banded((1, 1), M, w)",
+    "linalg.cholesky_banded(np.stack([w * np.conj(w) + 3.0, 0.1 * w]), lower=True)",
+    "linalg.cho_solve_banded((np.stack([0.1 * w, w * np.conj(w) + 3.0]), False), w)",
     "linalg.solveh_banded(np.stack([w * np.conj(w) + 3.0, 0.1 * w]), w, lower=True)",
     "linalg.solve_toeplitz((w, c[:, 0]), w)", "linalg.matmul_toeplitz((v, v), v)", "linalg.solve_circulant(v, v)",
     "linalg.pinvh(S)", "linalg.orthogonal_procrustes(M, S)[0]", "linalg.orthogonal_procrustes(M, S)[1]",

@@ -83,6 +83,8 @@ ELSEWHERE = {
     **{f"special.hankel{kind}": "tests/record/test_further_distributions.py" for kind in ("1", "2", "1e", "2e")},
     **dict.fromkeys(("special.itairy", "special.stdtridf"), "tests/record/test_special_extremes.py"),
     **dict.fromkeys(("interpolate.sproot", ".solve"), "tests/record/test_spline_zeros.py"),
+    "signal.tf2zpk": "tests/record/test_transfer_functions.py",
+    "optimize.linear_sum_assignment": "tests/solvers/test_scipy_assignments.py",
     "sparse.linalg.expm_multiply": "tests/solvers/test_exponential_action.py",
     "sdgrad.vjp": "the modes themselves", "sdgrad.pure_callback": "tests/record/test_callbacks.py",
     **{f"sparse.{format}_{kind}": "tests/record/test_sparse_values.py" for format in ("csr", "csc", "coo", "dia")

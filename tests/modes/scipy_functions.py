@@ -28,7 +28,7 @@ STATISTICS = (
     "stats.norm.interval(0.9, s, t)[0]", "stats.t.std(s + 3.0)", "stats.gaussian_kde(Y).pdf(s)",
     "stats.gaussian_kde(Y).integrate_box_1d(s, t)", "stats.wasserstein_distance(Y, u)",
     "stats.energy_distance(Y, u, O, np.abs(x))", "stats.gamma.stats(s, scale=t)[1]", "stats.gamma.moment(2, s)",
-    "stats.beta.support(s, t, s, t)[1]",
+    "stats.beta.support(s, t, s, t)[1]", "stats.binned_statistic(np.arange(6.0), Y, 'std', 2)[0]",
 )  # fmt: skip
 
 GRID = "(np.arange(3.0), np.arange(2.0))"
@@ -60,6 +60,7 @@ INTERPOLATION = (
 )  # fmt: skip
 
 SIGNALS = (
+    "signal.zpk2tf(Y, u, s)[0]",
     "signal.convolve(Y, v)", "signal.correlate(A, S)", "signal.fftconvolve(Y, v)", "signal.oaconvolve(A, S)",
     "signal.convolve2d(A, S, 'same', 'symm')", "signal.correlate2d(A, S)", "signal.lfilter([1.0, 0.5], [1.5, 0.3], Y)",
     "signal.lfilter(p, [2.0, s], Y)", "signal.lfilter_zi([1.0, s], [2.0, t])",

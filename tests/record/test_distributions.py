@@ -158,8 +158,8 @@ REFUSED = {
     "argus' is not recorded": lambda x: stats.argus.pdf(x, 1.5),
     "poisson.ppf is not recorded": lambda x: stats.poisson.ppf(0.3, x),
     "gamma.rvs is not recorded": lambda x: stats.gamma(x).rvs(),
-    "gamma.stats: moments='k' is not recorded": lambda x: stats.gamma.stats(x, moments="mk")[1],
-    "moment of order 3": lambda x: stats.gamma.moment(3, x),
+    "hypergeom.stats: moments='k' is not recorded": lambda x: stats.hypergeom.stats(9 + x, 4, 5, moments="mk")[1],
+    "moment of order 5": lambda x: stats.gamma.moment(5, x),
     "allow_singular=True is not recorded": lambda x: stats.multivariate_normal.logpdf(x, allow_singular=True),
     "method= and axis=None": lambda x: stats.pearsonr(np.stack([x, x, x]), np.ones(3), axis=None)[0],
 }  # fmt: skip

@@ -1,10 +1,9 @@
-"""Real and imaginary parts, which are views in NumPy, written and assigned: right, or refused if memory is shared."""
+"""Real and imaginary parts, written and assigned."""
 
 import numpy as np
 import pytest
 
 import sdgrad
-from sdgrad.errors import ParseError
 from sdgrad.testing import check_grads
 
 X = np.array([0.5, 1.5, -0.7, 2.0])
@@ -59,16 +58,6 @@ def of_real_numbers(x):
     return np.sum(x**2) + np.sum(x.imag)
 
 
-PROGRAMS = [one_sided_spectrum, function_of_numpy, written_in_a_loop, assigned, assigned_beside_what_is_no_number]
-PROGRAMS += [updated, of_real_numbers]
-
-
-@pytest.mark.parametrize("f", PROGRAMS, ids=[f.__name__ for f in PROGRAMS])
-def test_value_and_gradient(f):
-    assert sdgrad.value_and_grad(f)(X)[0] == pytest.approx(f(X.copy()), rel=1e-12)
-    check_grads(f, (X,))
-
-
 def other_half(x):
     z = x + 1j * x
     p = z.real
@@ -83,20 +72,14 @@ def known_before(x):
     return np.sum(np.abs(z))
 
 
-@pytest.mark.parametrize("f", [other_half, known_before])
-def test_the_whole_is_not_read_after_a_write_to_a_part(f):
-    with pytest.raises(ParseError, match=r"may share the memory.*\.copy\(\)"):
-        sdgrad.grad(f)(X)
+PROGRAMS = [one_sided_spectrum, function_of_numpy, written_in_a_loop, assigned, assigned_beside_what_is_no_number]
+PROGRAMS += [updated, of_real_numbers, other_half, known_before]
 
 
-def test_arguments_are_not_written_through_a_part():
-    def f(z):
-        p = z.real
-        p *= 2.0
-        return np.sum(p)
-
-    with pytest.raises(ParseError, match=r"of which this is the \.real, would be written"):
-        sdgrad.grad(f)(X + 1j)
+@pytest.mark.parametrize("f", PROGRAMS, ids=[f.__name__ for f in PROGRAMS])
+def test_value_and_gradient(f):
+    assert sdgrad.value_and_grad(f)(X)[0] == pytest.approx(f(X.copy()), rel=1e-12)
+    check_grads(f, (X,))
 
 
 def test_wrong_parts():

@@ -37,7 +37,7 @@ def _ends(a: Array, limits: Any) -> tuple[Any, Any]:
     return (first - 0.5, last + 0.5) if first == last else (first, last)
 
 
-def _edges(a: Array, bins: Any, limits: Any, of_elements: bool = True) -> Any:
+def edges_of(a: Array, bins: Any, limits: Any, of_elements: bool = True) -> Any:
     """Return the edges of bins: given, or at equal distances."""
     if isinstance(bins, str):
         raise ParseError(f"numpy.histogram: bins={bins!r} takes how many bins there are from the data; pass a number")
@@ -60,7 +60,7 @@ def _edges(a: Array, bins: Any, limits: Any, of_elements: bool = True) -> Any:
     return edges
 
 
-def _check(*edges: Any) -> None:
+def check_edges(*edges: Any) -> None:
     """Record that edges increase, which only a run knows of those that are recorded: one check for all of them."""
     conditions = [np.all(np.diff(e) >= 0) for e in edges if is_recorded(e)]
     if conditions:
@@ -68,7 +68,7 @@ def _check(*edges: Any) -> None:
         RULES.require(active(), functools.reduce(np.logical_and, conditions), ValueError(told))
 
 
-def _bins_of(x: Any, edges: Any) -> Any:
+def bins_of(x: Any, edges: Any) -> Any:
     """Return the bins of elements: 0 before the first edge, the number of edges beyond the last one."""
     places = np.searchsorted(array(edges), x, side="right")
     return choose_where(np.equal(x, edges[-1]), places - 1, places)
@@ -76,23 +76,23 @@ def _bins_of(x: Any, edges: Any) -> Any:
 
 @rule(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    found = _edges(ravel(a), bins, range)
-    _check(found)
+    found = edges_of(ravel(a), bins, range)
+    check_edges(found)
     return found
 
 
 @rule(np.histogram)
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     x = ravel(_counted(a))
-    edges = _edges(x, bins, range)
-    _check(edges)
+    edges = edges_of(x, bins, range)
+    check_edges(edges)
     w = None if weights is None else array(weights)
     if w is not None and w.shape != np.shape(a):
         raise ValueError("weights should have the same shape as a.")
     count = len(edges) - 1
     dtype = np.dtype(np.int64) if w is None else w.dtype
     found = known(np.zeros(count + 2, dtype))
-    np.add.at(found, _bins_of(x, edges), 1 if w is None else ravel(w))
+    np.add.at(found, bins_of(x, edges), 1 if w is None else ravel(w))
     found = found[1:-1].copy()
     if density:
         return found / astype(np.diff(array(edges)), float, copy=False) / np.sum(found), edges
@@ -114,8 +114,8 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = N
     limits = [None] * rank if range is None else list(range)
     if len(limits) != rank:
         raise ValueError("range argument must have one entry per dimension")
-    edges = [_edges(x, b, r, False) for x, b, r in zip(columns, each, limits, strict=True)]
-    _check(*edges)
+    edges = [edges_of(x, b, r, False) for x, b, r in zip(columns, each, limits, strict=True)]
+    check_edges(*edges)
     found = _count_together(columns, edges, weights)
     if density:
         total = np.sum(found)
@@ -140,7 +140,7 @@ def _count_together(columns: Sequence[Array], edges: Sequence[Any], weights: Any
     sizes = [len(e) + 1 for e in edges]
     place: Any = 0
     for x, e, n in zip(columns, edges, sizes, strict=True):
-        place = place * n + _bins_of(x, e)
+        place = place * n + bins_of(x, e)
     found = known(np.zeros(int(np.prod(sizes))))
     w = None if weights is None else ravel(weights)
     if w is not None and w.dtype.kind == "c":

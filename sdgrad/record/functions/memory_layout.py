@@ -15,6 +15,7 @@ import numpy as np
 import sympy
 
 from sdgrad.errors import ParseError
+from sdgrad.record.complex_parts import whole_of
 from sdgrad.record.functions.arguments import shape_of
 from sdgrad.record.functions.shapes import reshape
 from sdgrad.record.functions.table import array, known, rule
@@ -46,7 +47,12 @@ def strides(a: Any) -> tuple[int, ...]:
     """Return the bytes between neighbours along each axis, as of an array of NumPy's that lies in C order."""
     if a.known is not None:
         return a.read_known().strides
-    return tuple(n * a.dtype.itemsize for n in addresses(a)[1])
+    return tuple(n * _distance(a) for n in addresses(a)[1])
+
+
+def _distance(a: Array) -> int:
+    """Return the bytes from an element of an array's memory to the next one."""
+    return whole_of(a.tensor).dtype.itemsize
 
 
 ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
@@ -67,7 +73,7 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, *, writeable: boo
     first = addresses(a)[0] if a.known is None else 0
     memory = a.shape if a.known is not None else a.recorder.containers[a.tensor.container].shape
     extents = tuple(map(int, memory))
-    steps = [_in_elements(n, a.dtype.itemsize) for n in by]
+    steps = [_in_elements(n, _distance(a)) for n in by]
     _check_inside(first, wanted, steps, math.prod(extents))
     if a.known is not None:
         return known(np.lib.stride_tricks.as_strided(np.ascontiguousarray(a.read_known()), wanted, by).copy())

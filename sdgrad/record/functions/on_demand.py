@@ -12,10 +12,19 @@ RULES_OF = {
         *("bivariate_splines", "clough_tocher"),
     ),
     "scipy.ndimage": ("image_filters", "image_measurements", "image_places", "rank_filters"),
-    "scipy.signal": ("convolutions", "filters", "frequency_responses", "resampling", "signals", "spectra"),
+    "scipy.signal": (
+        "convolutions",
+        "filters",
+        "frequency_responses",
+        "resampling",
+        "signals",
+        "spectra",
+        "transfer_functions",
+    ),
     "scipy.spatial.transform": ("rotations", "rotation_angles", "rotation_means"),
     "scipy.stats": (
         *(
+            "binned_statistics",
             "distributions",
             "hypothesis_tests",
             "kernel_density",

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from sdgrad.errors import ParseError
+from sdgrad.record.complex_parts import apart, part_of
 from sdgrad.record.elementwise import apply, common, compute, kind
 from sdgrad.record.functions.arguments import static, static_axis
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.shapes import broadcast_to, diagonal, ravel, shared
+from sdgrad.record.functions.shapes import broadcast_to, diagonal, ravel
 from sdgrad.record.functions.table import array, content, fixed, known, operand, rule
 from sdgrad.record.indexing import item, view
 from sdgrad.record.stores import store
@@ -22,9 +23,9 @@ ONLY_A_RUN = "how many elements are true is known only when the program runs: us
 
 
 def tensor_of(a: Array) -> Tensor:
-    """Return a tensor with the content of an array."""
+    """Return a tensor with the content of an array; no part of complex numbers."""
     found = a.recorder.content(a)
-    return found if isinstance(found, Tensor) else a.recorder.full(a.tensor.shape, found, a.dtype)
+    return apart(found) if isinstance(found, Tensor) else a.recorder.full(a.tensor.shape, found, a.dtype)
 
 
 # -- parts
@@ -278,15 +279,15 @@ def _part(value: Any, name: str) -> Any:
     x = operand(value)
     if x.dtype.kind != "c":
         return x if name == "real" else np.zeros_like(x) if np.ndim(x) else compute("0", [x], [x.dtype], x.dtype)
-    if isinstance(x, Array) and x.known is not None:
-        return shared(x, getattr(x.known, name))
-    found = compute(f"{name}({{0}})", [x], [x.dtype], np.empty(0, x.dtype).real.dtype)
-    if isinstance(found, Array) and isinstance(x, Array):  # a view in NumPy, and a copy here
-        found.storage.share(x.storage)
-        if x.storage.readonly or not x.recorder.containers[x.storage.name].desc.transient:
-            told = f"would be written with it: write to a copy, z.{name}.copy(), or assign z.{name} = .."
-            found.storage.readonly = f"an argument, or an array from outside, of which this is the .{name}, {told}"
-    return found
+    if not isinstance(x, Array) or not x.ndim:
+        return compute(f"{name}({{0}})", [x], [x.dtype], np.empty(0, x.dtype).real.dtype)
+    shown = None if x.known is None else getattr(x.known, name)
+    return Array(x.recorder, x.storage, part_of(x.tensor, name), shown, x.placed)
+
+
+def _is_same(a: Array, b: Array) -> bool:
+    """True if two arrays are one view of the same memory."""
+    return a.storage is b.storage and a.tensor.place is b.tensor.place and a.tensor.part == b.tensor.part
 
 
 def assign_part(z: Any, name: str, value: Any) -> None:
@@ -296,12 +297,11 @@ def assign_part(z: Any, name: str, value: Any) -> None:
             raise TypeError("cannot set imaginary part of a real array")
         store(z, Ellipsis, value)
         return
-    given = [operand(value), getattr(z, "imag" if name == "real" else "real")]
-    if any(np.dtype(kind(v)).kind == "c" for v in given):
+    given, target = operand(value), _part(z, name)
+    if np.dtype(kind(given)).kind == "c":
         raise TypeError("a part of a complex number is real")
-    given = given if name == "real" else given[::-1]
-    half = np.empty(0, z.dtype).real.dtype
-    store(z, Ellipsis, compute(f"dace.{z.dtype.name}({{0}}, {{1}})", given, [half, half], z.dtype))
+    if not isinstance(given, Array) or not _is_same(given, target):  # z.real += 1 has changed the part by now
+        store(target, Ellipsis, given)
 
 
 @rule(np.ix_)

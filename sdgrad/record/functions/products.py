@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sdgrad.record.complex_parts import apart
 from sdgrad.record.elements import Element
 from sdgrad.record.elementwise import apply, common, read
 from sdgrad.record.functions.arguments import several, static_axis
@@ -246,7 +247,7 @@ def _contracted(
     """Return the sum of products over the letters that the result does not have."""
     recorder = arrays[0].recorder
     summed = [c for c in dict.fromkeys("".join(terms)) if c not in wanted]
-    sources = [recorder.content(a) for a in arrays]
+    sources = [apart(recorder.content(a)) for a in arrays]
     shapes = [a.tensor.shape for a in arrays]
 
     def product(out: tuple, inner: tuple) -> Element:

@@ -28,7 +28,7 @@ COMBINED = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.min
 
 def result(a: Array, tensor: Tensor) -> Any:
     """Return a reduced tensor: a number if it has no axes."""
-    if tensor.rank == 0 and tensor.place is None:  # nobody else has this memory, and nobody writes it again
+    if tensor.rank == 0 and tensor.is_plain:  # nobody else has this memory, and nobody writes it again
         return Number(a.recorder, tensor.dtype, False, ONLY_DATA, tensor=tensor)
     found = a.recorder.array(tensor)
     return found if tensor.rank else found[()]

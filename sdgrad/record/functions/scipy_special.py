@@ -146,8 +146,14 @@ OF_COMPLEX_IN_DOUBLE = {
     "erfcx": "special_wofz(0, 1j * {0})",
     "erfi": "-1j * scipy_erf(1j * {0})",
     "ndtr": "0.5 * scipy_erfc(-0.7071067811865476 * {0})",
+    "dawsn": "special_dawsn(0, {0})",
+    "exp1": "scipy_exp1({0})",
+    "expi": "scipy_expi({0})",
+    "gamma": "scipy_gamma({0})",
+    "loggamma": "scipy_loggamma({0})",
+    "psi": "special_psi(0, {0})",
 }
-"""Functions of complex numbers that SciPy computes in double precision: those of Johnson's Faddeeva package."""
+"""Functions of complex numbers that SciPy computes in double precision."""
 
 
 def of_complex(name: str, z: Any) -> Any:

@@ -18,6 +18,7 @@ from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.discrete_distributions import DISCRETE
 from sdgrad.record.functions.distributions import CONTINUOUS, Formulas
 from sdgrad.record.functions.further_distributions import FURTHER
+from sdgrad.record.functions.higher_moments import SHAPES
 from sdgrad.record.functions.moments import MOMENTS
 from sdgrad.record.functions.noncentral_distributions import NONCENTRAL
 from sdgrad.record.functions.positive_distributions import POSITIVE
@@ -181,6 +182,7 @@ class Frozen:
 
 # -- functions of the parameters alone
 OF_PARAMETERS = ("mean", "var", "std", "entropy", "median", "interval", "stats", "moment", "support")
+LETTERS = {"m": "mean", "v": "var", "s": "skew", "k": "kurtosis"}
 FIRST = {"interval": "confidence", "moment": "order", "stats": "moments"}
 """Arguments besides the parameters."""
 
@@ -196,10 +198,11 @@ def of_parameters(dist: Any, name: str, more: tuple, args: tuple, kwds: dict[str
         return tuple(_quantile_of(dist, q, args, kwds) for q in (0.5 - 0.5 * share, 0.5 + 0.5 * share))
     if name in OF_MOMENTS:
         return OF_MOMENTS[name](dist, *(more or ("mv",) * (name == "stats")), args, kwds)
-    f, formulas = _formulas(dist), MOMENTS.get(dist.name)
+    f, formulas = _formulas(dist), (SHAPES if name in ("skew", "kurtosis") else MOMENTS).get(dist.name)
     formula = getattr(formulas, "var" if name == "std" else name, None)
     if formula is None:
-        raise ParseError(f"scipy.stats.{dist.name}.{name} is not recorded: no formula with a derivative is known")
+        called = next((f"stats: moments={m!r}" for m in "sk" if LETTERS[m] == name), name)
+        raise ParseError(f"scipy.stats.{dist.name}.{called} is not recorded: no formula with a derivative is known")
     given, loc, scale = dist._parse_args(*args, **kwds)
     shapes, place, width = tuple(map(real, given)), real(loc), real(scale)
     found = formula(*shapes) if callable(formula) else formula
@@ -207,26 +210,32 @@ def of_parameters(dist: Any, name: str, more: tuple, args: tuple, kwds: dict[str
         "mean": lambda v: v * width + place, "var": lambda v: v * width * width,
         "std": lambda v: np.sqrt(v) * width,
         "entropy": lambda v: v if isinstance(dist, rv_discrete) else v + np.log(width),
+        "skew": lambda v: v, "kurtosis": lambda v: v,
     }  # fmt: skip
     valid = (width > 0) & (place == place) & (f.valid(*shapes) if shapes else True)
     return undefined_where(~valid, outer[name](found), *shapes, place, width)[()]
 
 
 def _several_moments(dist: Any, moments: str, args: tuple, kwds: dict[str, Any]) -> Any:
-    """Return mean and variance, as far as they are asked for."""
-    names = {"m": "mean", "v": "var"}
-    if other := set(moments) & set("sk"):
-        raise ParseError(f"scipy.stats.{dist.name}.stats: moments={min(other)!r} is not recorded: only 'm' and 'v' are")
-    found = tuple(of_parameters(dist, names[m], (), args, kwds) for m in "mv" if m in moments)
+    """Return mean, variance, skewness and excess kurtosis, as far as they are asked for."""
+    found = tuple(of_parameters(dist, name, (), args, kwds) for m, name in LETTERS.items() if m in moments)
     return found[0] if len(found) == 1 else found
 
 
 def _moment(dist: Any, order: Any, args: tuple, kwds: dict[str, Any]) -> Any:
-    """Return the first or the second moment about zero."""
-    if order not in (1, 2):
-        raise ParseError(f"scipy.stats.{dist.name}.moment of order {order} is not recorded: the first two are")
-    mean = of_parameters(dist, "mean", (), args, kwds)
-    return mean if order == 1 else of_parameters(dist, "var", (), args, kwds) + mean * mean
+    """Return one of the first four moments about zero."""
+    if order not in (1, 2, 3, 4):
+        raise ParseError(f"scipy.stats.{dist.name}.moment of order {order} is not recorded: the first four are")
+    mean, *more = (of_parameters(dist, n, (), args, kwds) for n in list(LETTERS.values())[:order])
+    if order == 1:
+        return mean
+    second = more[0] + mean * mean
+    if order == 2:
+        return second
+    central = more[1] * more[0] ** 1.5
+    if order == 3:
+        return central + 3.0 * mean * more[0] + mean**3
+    return (more[2] + 3.0) * more[0] ** 2 + 4.0 * mean * central + 6.0 * mean * mean * more[0] + mean**4
 
 
 def _support(dist: Any, args: tuple, kwds: dict[str, Any]) -> Any:

@@ -184,7 +184,7 @@ def solveh_banded(
     above: list[Any] = []
     below: list[Any] = []
     for d in range(1, count + 1):
-        own = _moved(of_rows[d], d, n, not lower)
+        own = on_the_other_side(of_rows[d], d, n, not lower)
         above.insert(0, own if lower else of_rows[d])
         below.append(of_rows[d] if lower else own)
     whole: Any = np.stack([*above, astype(np.real(of_rows[0]), bands.dtype), *below], axis=-2)
@@ -193,7 +193,7 @@ def solveh_banded(
     return found
 
 
-def _moved(band: Any, by: int, n: int, backwards: bool) -> Any:
+def on_the_other_side(band: Any, by: int, n: int, backwards: bool) -> Any:
     """Return the diagonal on the other side."""
     kept = conjugate(array(band[..., by:] if backwards else band[..., : n - by]))
     nothing = np.zeros((*band.shape[:-1], min(by, n)), band.dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ import numpy as np
 from sdgrad.record.elementwise import common, compute
 from sdgrad.record.functions.creation import astype
 from sdgrad.record.functions.table import operand
-from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, is_recorded
 
 
@@ -42,4 +42,4 @@ def memory_of(a: Array) -> Array:
     whole = recorder.containers.get(a.storage.name)
     if a.tensor.place is None or whole is None:
         return a
-    return Array(recorder, a.storage, Tensor(recorder, a.storage.name, tuple(whole.shape), a.dtype))
+    return Array(recorder, a.storage, replace(a.tensor, container=a.storage.name, shape=tuple(whole.shape), place=None))

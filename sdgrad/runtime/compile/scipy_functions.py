@@ -33,8 +33,12 @@ _FUSED = re.compile(r"__pyx_fuse_\d+(_\d+)?")
 
 @functools.cache
 def declared() -> dict[str, str]:
-    """Return the functions that programs may call, each with its C signature in ``cython_special``."""
-    return {name: SIGNATURES[form] for form, name in _DECLARED.findall(HEADER.read_text())}
+    """Return the functions that programs may call, each with its C signature in ``cython_special``.
+
+    Names of functions of complex numbers begin with ``complex_``.
+    """
+    found = _DECLARED.findall(HEADER.read_text())
+    return {f"complex_{name}" if form == "COMPLEX" else name: SIGNATURES[form] for form, name in found}
 
 
 @functools.cache
@@ -46,10 +50,10 @@ def addresses() -> dict[str, int]:
     from scipy.special import cython_special
 
     api = {(_FUSED.sub("", n), _signature(c)): c for n, c in cython_special.__pyx_capi__.items()}
-    wanted = declared()
-    if missing := [n for n, signature in wanted.items() if (n, signature) not in api]:
+    wanted = {n: (n.removeprefix("complex_"), signature) for n, signature in declared().items()}
+    if missing := [n for n, key in wanted.items() if key not in api]:
         raise ImportError(f"scipy.special.cython_special lacks {', '.join(missing)}: install SciPy 1.12 or newer")
-    return {n: _pointer(api[n, signature], signature) for n, signature in wanted.items()}
+    return {n: _pointer(api[key], key[1]) for n, key in wanted.items()}
 
 
 def _signature(capsule: Any) -> str:

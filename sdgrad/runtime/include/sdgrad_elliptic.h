@@ -59,7 +59,7 @@ inline std::complex<double> special_wofz(int i, std::complex<double> z) {
     using complex = std::complex<double>;
     const double root = 1.7724538509055159;
     complex last(0), now(0);
-    if (i == 0 || std::abs(z) < 7) {
+    if (i == 0 || std::abs(z) < 6) {
         now = scipy_wofz(z);
         for (int n = 0; n < i; ++n) {
             const complex next = -2.0 * z * now + (n ? -2.0 * n * last : complex(0, 2 / root));

@@ -85,15 +85,16 @@ template <typename R, typename... A> struct SdgradFirst<R (*)(A...)> {
     inline double scipy_##name##_slope(double a, double x) { double r[2]; sdgrad_scipy_##name(a, x, r, r + 1); return r[1]; }
 #define SDGRAD_SCIPY_COMPLEX(name) \
     extern "C" { \
-    inline __attribute__((visibility("default"))) std::complex<double> (*sdgrad_scipy_##name)(std::complex<double>, int) = \
-        SDGRAD_FIRST(name); \
+    inline __attribute__((visibility("default"))) std::complex<double> (*sdgrad_scipy_complex_##name)( \
+        std::complex<double>, int) = SDGRAD_FIRST(complex_##name); \
     } \
-    inline std::complex<double> scipy_##name(std::complex<double> z) { return sdgrad_scipy_##name(z, 0); }
+    inline std::complex<double> scipy_##name(std::complex<double> z) { return sdgrad_scipy_complex_##name(z, 0); }
 
 // error functions
 SDGRAD_SCIPY_COMPLEX(wofz)
 SDGRAD_SCIPY_COMPLEX(erf)
 SDGRAD_SCIPY_COMPLEX(erfc)
+SDGRAD_SCIPY_COMPLEX(dawsn)
 SDGRAD_SCIPY_1(dawsn)
 SDGRAD_SCIPY_1(erfcinv)
 SDGRAD_SCIPY_1(erfcx)
@@ -162,6 +163,8 @@ SDGRAD_SCIPY_1(cotdg)
 SDGRAD_SCIPY_1(sindg)
 SDGRAD_SCIPY_1(tandg)
 // exponential integrals and their kin
+SDGRAD_SCIPY_COMPLEX(exp1)
+SDGRAD_SCIPY_COMPLEX(expi)
 SDGRAD_SCIPY_1(exp1)
 SDGRAD_SCIPY_1(expi)
 SDGRAD_SCIPY_2(expn)
@@ -170,6 +173,9 @@ SDGRAD_SCIPY_1(wrightomega)
 SDGRAD_SCIPY_OUT_2(shichi, shi, chi)
 SDGRAD_SCIPY_OUT_2(sici, si, ci)
 // gamma and beta functions
+SDGRAD_SCIPY_COMPLEX(gamma)
+SDGRAD_SCIPY_COMPLEX(loggamma)
+SDGRAD_SCIPY_COMPLEX(psi)
 SDGRAD_SCIPY_2(binom)
 SDGRAD_SCIPY_2(poch)
 SDGRAD_SCIPY_1(rgamma)

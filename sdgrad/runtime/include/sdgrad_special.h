@@ -3,6 +3,9 @@
 #include "sdgrad_math.h"
 #include "sdgrad_scipy.h"
 #include "sdgrad_elliptic.h"
+#ifndef __CUDACC__
+#include "sdgrad_complex_gamma.h"
+#endif
 #include "sdgrad_polynomials.h"
 
 #ifndef __CUDACC__

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sdgrad.record.functions.scipy_special import OF_COMPLEX, TEMPLATES
+from sdgrad.record.functions.scipy_special import OF_COMPLEX, OF_COMPLEX_IN_DOUBLE, TEMPLATES
 from sdgrad.record.functions.table import FUNCTIONS, WITHOUT_EFFECT
 from sdgrad.symbolic.rows import UNKNOWN
 from sdgrad.symbolic.scalar_rules import RULES
@@ -176,7 +176,7 @@ def _applies(text: str, function: Any) -> bool:
     """False of a refusal of complex numbers, of a function that is only of real ones, or has an expression for both."""
     if not isinstance(function, np.ufunc) or not text.startswith("of complex numbers"):
         return bool(text)
-    return function.__name__ not in OF_COMPLEX and any("D" in t for t in function.types)
+    return function.__name__ not in {*OF_COMPLEX, *OF_COMPLEX_IN_DOUBLE} and any("D" in t for t in function.types)
 
 
 def _known_differences(lines: Iterable[Line]) -> list[str]:
