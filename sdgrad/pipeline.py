@@ -29,6 +29,7 @@ from sdgrad.autodiff.request import Request
 from sdgrad.canonicalize.normal_form import LIFTED, NORMAL_FORM, normalize
 from sdgrad.config import declare_switches
 from sdgrad.errors import ArgumentError
+from sdgrad.memory.arena import without_others
 from sdgrad.memory.limited import within
 from sdgrad.optimize.passes import PASSES, optimize
 from sdgrad.program.emit import emit
@@ -116,6 +117,11 @@ class Ready:
         keep_memory(sdfg)
         keep_in_registers(sdfg)
         return Ready(program, sdfg, spelled)
+
+    @staticmethod
+    def within_limit(program: Program) -> Ready:
+        """Write an optimised program that has a limit of memory as a graph."""
+        return Ready.optimized(without_others(program))
 
     def loaded(self, library: Library) -> CompiledProgram:
         """Bind a loaded library to the arguments of the program."""

@@ -23,7 +23,7 @@ from sdgrad.analysis.live_ranges import LiveRanges
 from sdgrad.memory.offsets import Block, place
 from sdgrad.program.descriptors import dense
 from sdgrad.program.naming import all_names
-from sdgrad.program.own_memory import aligned, bytes_of, has_own_memory
+from sdgrad.program.own_memory import aligned, alone, bytes_of, has_own_memory
 from sdgrad.program.tree import Container, Program, local_names, walk
 
 
@@ -78,6 +78,12 @@ def in_arenas(program: Program, found: Sequence[Placement]) -> Program:
         for name, offset in placement.offsets.items():
             containers[name] = _part(containers[name], arena, offset)
     return replace(program, containers=containers)
+
+
+def without_others(program: Program) -> Program:
+    """Return the program with temporaries that nothing waits beside: what others have left counts for its limit."""
+    made = {n: replace(program.containers[n], desc=alone(program.containers[n].desc)) for n in placeable(program)}
+    return replace(program, containers={**program.containers, **made})
 
 
 def _part(container: Container, arena: Container, offset: int) -> Container:

@@ -11,7 +11,7 @@ import math
 import os
 
 from sdgrad.program.tree import NodeCall, Program, Region, walk
-from sdgrad.runtime.compile import convolution_memory
+from sdgrad.runtime.libraries import convolution_memory
 from sdgrad.runtime.libraries.onednn import Convolution
 
 OF_MATRICES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import dace
@@ -14,8 +15,9 @@ ALIGNED = 64
 """Bytes of a cache line: what lies in memory of others begins at a multiple of it."""
 
 
-DISK = 1 << 16
-"""The alignment of arrays in files: as ``ON_DISK`` in ``sdgrad_memory.h``."""
+DISK, ALONE = 1 << 16, 1 << 17
+"""The alignment of arrays in files, and of those beside which nothing waits to be used again: as ``ON_DISK`` in
+``sdgrad_files.h`` and ``ALONE`` in ``sdgrad_memory.h``."""
 
 
 def on_disk(dtype: dace.typeclass, shape: Sequence[sympy.Expr]) -> dt.Array:
@@ -26,6 +28,18 @@ def on_disk(dtype: dace.typeclass, shape: Sequence[sympy.Expr]) -> dt.Array:
 def is_on_disk(desc: dt.Data) -> bool:
     """True for a temporary that lies in a file."""
     return type(desc) is dt.Array and desc.alignment == DISK
+
+
+def alone(desc: dt.Array) -> dt.Array:
+    """Return the descriptor of a temporary that is made when all memory that waits to be used again has gone."""
+    made = copy.deepcopy(desc)
+    made.storage, made.alignment = dace.StorageType.CPU_Heap, ALONE
+    return made
+
+
+def is_for_one_call(desc: dt.Data) -> bool:
+    """True for a temporary that is made in each call: on the disk, or within a limit of memory."""
+    return type(desc) is dt.Array and desc.alignment in (DISK, ALONE)
 
 
 def has_own_memory(container: Container) -> bool:

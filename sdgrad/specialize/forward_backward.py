@@ -102,13 +102,13 @@ def _halves_within(signature: Signature, request: Request, parts: Halves, limit:
         signature.differentiated(whole)
         if limit.bytes is not None or rest.beside + signature.plans[whole].bytes < limit.beside + halves.bytes:
             return _from_the_start(signature, primal, whole)
-    forward, backward = compiled(*(Ready.optimized(p.program) for p in (halves.forward, halves.backward)))
+    forward, backward = compiled(*(Ready.within_limit(p.program) for p in (halves.forward, halves.backward)))
     return Compiled(forward, backward, parts)
 
 
 def _from_the_start(signature: Signature, primal: MemoryPlan, request: Request) -> Compiled:
     """Return the function itself, and its whole gradient."""
-    return Compiled(compiled(Ready.optimized(primal.program))[0], signature.gradient(request).program, None)
+    return Compiled(compiled(Ready.within_limit(primal.program))[0], signature.gradient(request).program, None)
 
 
 def _refuse_to_store(name: str, signature: Signature, storable: set[str]) -> NoReturn:

@@ -310,7 +310,7 @@ class Signature:
     def _ready(self, request: Request) -> Ready:
         """Return the graph of the function and its adjoint."""
         if request in self.plans:
-            return Ready.optimized(self.plans[request].program)
+            return Ready.within_limit(self.plans[request].program)
         return Ready.of(self.results[request].program, self.resident)
 
     def gradient(self, request: Request) -> CompiledGradient:

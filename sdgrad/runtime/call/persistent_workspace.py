@@ -5,7 +5,7 @@ from __future__ import annotations
 import dace
 from dace import data as dt
 
-from sdgrad.program.own_memory import is_on_disk
+from sdgrad.program.own_memory import is_for_one_call
 
 LEAST, MOST = 1 << 15, 1 << 24
 """The least and the greatest size in bytes of an array that is kept: smaller ones are cheap to allocate."""
@@ -21,7 +21,7 @@ def keep_memory(sdfg: dace.SDFG) -> None:
         if type(desc) is dt.Array and desc.transient and not desc.free_symbols:
             size = int(desc.total_size) * desc.dtype.bytes
             kept = LEAST <= size <= MOST or desc.storage == dace.StorageType.GPU_Global
-            if kept and desc.lifetime == dace.AllocationLifetime.Scope and not is_on_disk(desc):
+            if kept and desc.lifetime == dace.AllocationLifetime.Scope and not is_for_one_call(desc):
                 desc.lifetime = dace.AllocationLifetime.Persistent
 
 

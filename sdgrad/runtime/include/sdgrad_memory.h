@@ -23,6 +23,7 @@
 namespace sdgrad
 {
     constexpr std::size_t LEAST = std::size_t(1) << 16, SPARE = std::size_t(1) << 28, ALIGNMENT = 64;
+    constexpr std::size_t ALONE = std::size_t(1) << 17;  // the alignment of arrays of programs with a limit
     constexpr std::size_t SHARE = 8;  // of the machine's memory: 1/8 may wait
     constexpr std::size_t CHECKED = std::size_t(1) << 30;
     constexpr std::size_t LARGE_PAGE = std::size_t(1) << 21;  // a large one
@@ -75,6 +76,14 @@ namespace sdgrad
                     return found;
                 }
             return nullptr;
+        }
+
+        // Remove all blocks.
+        Block *all()
+        {
+            Block *found = first;
+            first = nullptr;
+            return found;
         }
 
         // Remove the blocks that there is no room for beside the arrays in use and one to come: what waits longest.
@@ -145,8 +154,8 @@ namespace sdgrad
     inline void empty_pool()
     {
         pool.enter();
-        Block *all = pool.first, *scratch = pool.scratch;
-        pool.first = pool.scratch = nullptr;
+        Block *all = pool.all(), *scratch = pool.scratch;
+        pool.scratch = nullptr;
         pool.peak = pool.used;
         pool.leave();
         give_back(all);
@@ -194,12 +203,12 @@ namespace sdgrad
     }
 
     // Compiled once in a program, as what follows: in place of each call they would take much of the compiler's time.
-    __attribute__((noinline, assume_aligned(64))) inline void *allocate(std::size_t bytes)
+    __attribute__((noinline, assume_aligned(64))) inline void *allocate(std::size_t bytes, bool alone = false)
     {
         if (bytes >= LEAST) {
             pool.enter();
             Block *found = pool.take(bytes);
-            Block *others = found ? nullptr : pool.surplus(bytes);
+            Block *others = alone ? pool.all() : found ? nullptr : pool.surplus(bytes);
             pool.leave();
             give_back(others);
             if (found)
@@ -257,7 +266,7 @@ namespace dace
         if (alignment == sdgrad::ON_DISK)
             return static_cast<T *>(sdgrad::in_files.map(size * sizeof(T)));
         if constexpr (std::is_trivially_destructible<T>::value)
-            return static_cast<T *>(sdgrad::allocate(size * sizeof(T)));
+            return static_cast<T *>(sdgrad::allocate(size * sizeof(T), alignment == sdgrad::ALONE));
         else
             return new T[size];
     }

@@ -9,9 +9,9 @@ SOURCE = """
 #define sdgrad pool_of_this_test  // all programs of a process share theirs
 #include "sdgrad_memory.h"
 extern "C" {
-void *take(int64_t bytes) {
+void *take(int64_t bytes, int alone) {
     try {
-        return sdgrad::allocate(bytes);
+        return sdgrad::allocate(bytes, alone);
     } catch (const std::bad_alloc &) {
         return nullptr;
     }
@@ -41,14 +41,14 @@ class Pool:
         self.library = library
         for name in ("used", "waiting", "scratch_waiting"):
             getattr(library, name).restype = ctypes.c_int64
-        library.take.restype, library.take.argtypes = ctypes.c_void_p, [ctypes.c_int64]
+        library.take.restype, library.take.argtypes = ctypes.c_void_p, [ctypes.c_int64, ctypes.c_int]
         library.scratch.restype, library.scratch.argtypes = ctypes.c_void_p, [ctypes.c_int64]
         library.leave_scratch.argtypes = [ctypes.c_void_p]
         library.release.argtypes, library.most.argtypes = [ctypes.c_void_p], [ctypes.c_int64]
         library.sdgrad_free_memory()
 
-    def take(self, size):
-        return self.library.take(size * MB)
+    def take(self, size, alone=False):
+        return self.library.take(size * MB, alone)
 
     def leave(self, *arrays):
         for array in arrays:
@@ -122,8 +122,16 @@ def test_what_waits_is_given_back_for_what_does_not_fit(pool):
     assert (pool.used, pool.waiting) == (0, 0)
 
 
+def test_nothing_waits_beside_an_array_with_a_limit(pool):
+    first, second = pool.take(20), pool.take(30)
+    pool.leave(first, second)
+    again = pool.take(20, alone=True)
+    assert again == first and (pool.used, pool.waiting) == (20, 0)
+    pool.leave(again)
+
+
 def test_small_arrays_do_not_wait(pool):
-    pool.leave(pool.library.take(1000))
+    pool.leave(pool.library.take(1000, False))
     assert (pool.used, pool.waiting) == (0, 0)
 
 
