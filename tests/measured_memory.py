@@ -114,7 +114,25 @@ def pullback_of_model(meter):
     return pulled_back(meter, lambda limit: loaded(limit).vjp(batch), np.ones((1, 1)))
 
 
-PULLBACKS = {"function": pullback_of_function, "model": pullback_of_model}
+def pullback_of_module(meter):
+    """Rows of a transformer, whose values are written by maps, loops and parts."""
+    import torch
+    import torch_zoo
+
+    import sdgrad.torch
+
+    torch.manual_seed(0)
+    network, words = torch_zoo.GPT(16, 32, 4, 3, 48), torch.randint(0, 16, (2, 48))
+    module = functools.cache(lambda limit: sdgrad.torch.Module(network, memory_limit=limit, verify=False))
+
+    def vjp(limit):
+        loss = module(limit)(words, words)[1]
+        return loss, lambda _: [g.numpy() for g in torch.autograd.grad(loss, list(network.parameters()))]
+
+    return pulled_back(meter, vjp, None)
+
+
+PULLBACKS = {"function": pullback_of_function, "model": pullback_of_model, "module": pullback_of_module}
 
 
 if __name__ == "__main__":

@@ -129,7 +129,7 @@ class Flow:
         return any(first <= k < last for k in self.writers.get(name, ()))
 
     def begins(self, name: str, first: int) -> bool:
-        """True if a temporary has no content yet where some node begins: what is read of it is written from there on."""
+        """True if a temporary has no content yet before some node: what is read of it is written from there on."""
         return self.program.containers[name].transient and not self.changes(name, 0, first)
 
 

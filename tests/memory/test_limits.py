@@ -59,7 +59,7 @@ def test_calls_stay_within_their_limits(measured, name):
         assert rows[-1]["taken"] <= SMALL[name] * rows[0]["taken"]
 
 
-@pytest.mark.parametrize("name", ["function", "model"])
+@pytest.mark.parametrize("name", ["function", "model", "module"])
 def test_pullbacks_stay_within_their_limits(measured, name):
     """What the first call leaves, copies of arguments among it, counts for both."""
     rows = measured(name)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sdgrad.runtime.call import result_pool
-from sdgrad.runtime.call.result_pool import LEAST, copy_of, free_memory, fresh
+from sdgrad.runtime.call.result_pool import LEAST, Spare, copy_of, free_memory, fresh
 
 LARGE = LEAST // 8
 
@@ -58,3 +58,14 @@ def test_memory_is_aligned_and_a_copy_is_a_copy():
     copy = copy_of(array)
     assert address(copy) % result_pool.ALIGNMENT == 0
     np.testing.assert_array_equal(copy, array)
+
+
+def test_memory_of_an_owner_is_given_back_with_the_pool():
+    spare = Spare()
+    assert spare.take() is None
+    memory = np.ones(3)
+    spare.leave(memory)
+    assert spare.take() is memory and spare.take() is None
+    spare.leave(memory)
+    free_memory()
+    assert spare.take() is None
