@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import growth, limits, run, thresholds
+from benchmarks import growth, limits, memory_ranking, run, thresholds
 from benchmarks.kernels import ALL, load
 from benchmarks.report import Row, measured, preparations, table
 from benchmarks.run import Refused, compare, options_of
@@ -138,3 +138,16 @@ def test_page_of_thresholds():
     lines = thresholds.page(rows).splitlines()
     assert "| triangle_rows | 64 | trmm 1.50 | trmm ? |" in lines
     assert "| stack_row | 2048 | - | - |" in lines
+
+
+def test_pairs_of_plans_are_ranked():
+    plans = [memory_ranking.Plan(*p) for p in ((3, 1.0, 2.0), (2, 1.2, 1.9), (1, 1.22, 3.0))]
+    assert memory_ranking.ranked(plans) == (1, 2)  # the last two are too close to each other
+
+
+def test_plans_are_measured():
+    how = ["--only", "matrices", "--scale", "0.2", "--points", "3", "--rounds", "1"]
+    command = [sys.executable, "-m", "benchmarks.memory_ranking", *how]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent.parent)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert " pairs are ranked rightly." in done.stdout and done.stdout.count("| matrices |") >= 2

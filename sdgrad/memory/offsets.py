@@ -7,8 +7,10 @@ are tried, and each block goes to the lowest gap in which it fits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from sdgrad.analysis.live_ranges import Span
 
@@ -19,10 +21,6 @@ class Block:
 
     size: int
     span: Span
-
-    def meets(self, other: Block) -> bool:
-        """True if both are in use at one point."""
-        return self.span[0] <= other.span[1] and other.span[0] <= self.span[1]
 
 
 Order = Callable[[Block], tuple]
@@ -63,18 +61,15 @@ def most_live(blocks: Iterable[Block]) -> int:
     return most
 
 
-def _placed(blocks: Mapping[str, Block], order: Iterable[str]) -> tuple[dict[str, int], int]:
+def _placed(blocks: Mapping[str, Block], order: Sequence[str]) -> tuple[dict[str, int], int]:
     """Put blocks one after the other into the lowest gap that fits."""
-    offsets: dict[str, int] = {}
-    end = 0
-    for name in order:
-        block = blocks[name]
-        taken = sorted((offsets[n], offsets[n] + blocks[n].size) for n in offsets if blocks[n].meets(block))
-        at = 0
-        for first, last in taken:
-            if at + block.size <= first:
-                break
-            at = max(at, last)
-        offsets[name] = at
-        end = max(end, at + block.size)
-    return offsets, end
+    sizes = np.array([blocks[n].size for n in order], np.int64)
+    firsts, lasts = (np.array([blocks[n].span[k] for n in order], np.int64) for k in range(2))
+    offsets = np.zeros(len(sizes), np.int64)
+    for k, size in enumerate(sizes):
+        met = np.flatnonzero((firsts[:k] <= lasts[k]) & (firsts[k] <= lasts[:k]))
+        met = met[np.argsort(offsets[met], kind="stable")]
+        free = np.concatenate(([0], np.maximum.accumulate(offsets[met] + sizes[met])))  # where gaps begin
+        fits = np.flatnonzero(free[:-1] + size <= offsets[met])
+        offsets[k] = free[fits[0] if len(fits) else -1]
+    return dict(zip(order, offsets.tolist(), strict=True)), int((offsets + sizes).max(initial=0))

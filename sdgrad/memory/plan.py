@@ -189,7 +189,13 @@ class Planner:
     def smallest_here(self) -> MemoryPlan:
         """Return the plan with the fewest bytes, of one round of segments."""
         chosen = ((k, self.base.choose(regions, None)) for k, regions in enumerate(self.sets))
-        return min((self.placed(k, c) for k, c in chosen if c is not None), key=lambda p: (p.bytes, p.seconds))
+        found = sorted(((self.base.peak(c), k, c) for k, c in chosen if c is not None), key=lambda f: f[:2])
+        best = self.placed(*found[0][1:])
+        for peak, which, choice in found[1:]:
+            if peak > best.bytes:  # its arrays take no less in their places
+                break
+            best = min(best, self.placed(which, choice), key=lambda p: (p.bytes, p.seconds))
+        return best
 
     @cached_property
     def deeper(self) -> Planner | None:

@@ -152,7 +152,14 @@ def fusable(first: Leaf, second: Leaf, program: Program) -> bool:
     if not same_domain(first, second):
         return False
     apart = not depends(first, second, program)  # found without names of the first one in the second one
-    return apart or _keeps_dependences(first, rename_params(second, first.params), program)
+    return apart or _keeps_dependences(first, _meeting(second, first, program), program)
+
+
+def _meeting(second: Leaf, first: Leaf, program: Program) -> tuple[Instr, ...]:
+    """Return the accesses of a leaf to memory that another one accesses, over the parameters of that one."""
+    met = roots({x.container for x in first.accesses}, program)
+    body = tuple(i for i in second.body if not isinstance(i, Let) and program.root(i.container) in met)
+    return rename_params(replace(second, body=body), first.params)
 
 
 def _keeps_dependences(first: Leaf, second: Sequence[Instr], program: Program) -> bool:

@@ -38,6 +38,8 @@ def substitute(expr: Expr, env: Mapping[str, Expr]) -> Expr:
     """Return ``expr`` with symbols replaced by name; a symbol's assumptions do not matter."""
     if not env:
         return expr
+    if isinstance(expr, sympy.Symbol):
+        return sympy.sympify(env[expr.name]) if expr.name in env else expr
     found = {s: env[s.name] for s in expr.free_symbols if s.name in env and env[s.name] != s}
     if not found:
         return expr

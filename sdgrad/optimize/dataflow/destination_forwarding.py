@@ -39,25 +39,41 @@ from sdgrad.rewrite.reduction_init import number, starts
 def write_results(program: Program) -> Program:
     """Compute arrays that are only copied or added to others, as a whole, in their destinations."""
     moved: dict[str, str] = {}
-    body = _block(program.body, program, users(program.body, program), True, moved)
+    body = _block(program.body, program, _Users(program), True, moved)
     containers = {
         n: replace(c, view_of=moved[c.view_of]) if c.view_of in moved else c for n, c in program.containers.items()
     }
     return replace(program, body=body, containers=containers)
 
 
-def _block(block: Block, program: Program, everywhere: Counter[str], once: bool, moved: dict[str, str]) -> Block:
+class _Users:
+    """Count the users of containers: in nodes, each looked at once, and in the whole program."""
+
+    def __init__(self, program: Program) -> None:
+        self.program, self.everywhere = program, users(program.body, program)
+        self.seen: dict[
+            int, tuple[Node, Counter[str]]
+        ] = {}  # with the node, whose number is its own as long as it lives
+
+    def of(self, node: Node) -> Counter[str]:
+        """Return the users in a node."""
+        if id(node) not in self.seen:
+            self.seen[id(node)] = node, users((node,), self.program)
+        return self.seen[id(node)][1]
+
+
+def _block(block: Block, program: Program, known: _Users, once: bool, moved: dict[str, str]) -> Block:
     """Forward destinations in a block and the blocks inside it.
 
-    :param everywhere: users of each container in the whole program.
+    :param known: users of each container.
     :param once: True if the block runs once.
     :param moved: gets the destinations by their sources.
     """
-    nodes = [map_blocks(n, lambda b: _block(b, program, everywhere, False, moved)) for n in block]
+    nodes = [map_blocks(n, lambda b: _block(b, program, known, False, moved)) for n in block]
     k = 0
     while k < len(nodes):
         for copy in _copies(nodes[k], program):
-            made = _forwarded(nodes, k, copy, program, everywhere, once) if _is_unmoved(copy, moved) else None
+            made = _forwarded(nodes, k, copy, program, known, once) if _is_unmoved(copy, moved) else None
             if made is not None:
                 moved[copy.source] = copy.target
                 nodes[: k + 1] = made
@@ -111,14 +127,16 @@ def _has_own_source(copy: Copy, program: Program) -> bool:
 
 
 def _forwarded(
-    nodes: Sequence[Node], k: int, copy: Copy, program: Program, everywhere: Counter[str], once: bool
+    nodes: Sequence[Node], k: int, copy: Copy, program: Program, known: _Users, once: bool
 ) -> list[Node] | None:
     """Return the nodes up to a copy, computing in its destination; None if that would change a result."""
     leaf = nodes[k]
     assert isinstance(leaf, Leaf)
-    uses = [users((n,), program) for n in nodes]
-    first = _first_use(uses, k, copy.source, everywhere)
-    if first is None or not _is_only_copied(copy, leaf, program):
+    if not _is_only_copied(copy, leaf, program):
+        return None
+    uses = [known.of(n) for n in nodes]
+    first = _first_use(uses, k, copy.source, known.everywhere)
+    if first is None:
         return None
     initializes = copy.store.mode == "sum" and _begins_with_zeros(nodes[first], copy.source, program)
     since = first + 1 if initializes else first
