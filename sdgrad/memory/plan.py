@@ -1,10 +1,9 @@
 """Find the fastest plan within a number of bytes.
 
 A plan chooses one option for each region of the program: for a loop with checkpoints its room, the larger, the fewer
-trips run again; for a segment of nodes whether what it makes is kept, or made again (all of it, or what is cheap). The
-choice is a mixed-integer program, solved by HiGHS: one binary for each region and option, one row for each point of the
-program, where all that is live has to fit. Segments are tried in several lengths, and cut again where that is not
-enough.
+trips run again; for a segment of nodes whether what it makes is kept, or made again. The choice is a mixed-integer
+program, solved by HiGHS: one binary for each region and option, one row for each point of the program, where all that
+is live has to fit. Segments are tried in several lengths, and cut again where that is not enough.
 
 The bytes of a plan are those of the arrays in their places, and not what the rows say: if gaps between arrays lead
 beyond the limit, the rows are tightened by how much more that is.
@@ -41,8 +40,6 @@ COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Numbers of segments that are tried."""
 ATTEMPTS = 4
 ROUNDS = 3
-CHEAP = 2.0
-"""Times that it takes to write and read a value, up to which it is cheap to make."""
 SECONDS = 2.0
 """Longest search for one choice; the best one found until then is taken."""
 ENDED = 1

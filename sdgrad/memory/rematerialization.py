@@ -139,12 +139,11 @@ def _is_pure(call: NodeCall) -> bool:
     return isinstance(call, CustomCall) or isinstance(call.node, nd.LibraryNode)
 
 
-def segments(flow: Flow, peak: int, count: int, kept: Collection[str], cheap: float | None = None) -> list[Segment]:
+def segments(flow: Flow, peak: int, count: int, kept: Collection[str]) -> list[Segment]:
     """Cut the nodes up to the peak into segments of about equal bytes that could be dropped.
 
     :param peak: the node where most is live.
     :param kept: containers that are not dropped.
-    :param cheap: only nodes run again that take at most so many seconds for each byte that they make.
     """
     waiting = _waiting(flow, peak, kept)
     if not waiting:
@@ -154,8 +153,7 @@ def segments(flow: Flow, peak: int, count: int, kept: Collection[str], cheap: fl
     dropped = [{n for n in waiting if a <= flow.writers[n][0] and flow.writers[n][-1] < b} for a, b in pairs]
     while True:
         made = [
-            _segment(flow, peak, a, b, frozenset(d), cheap) if d else None
-            for (a, b), d in zip(pairs, dropped, strict=True)
+            _segment(flow, peak, a, b, frozenset(d)) if d else None for (a, b), d in zip(pairs, dropped, strict=True)
         ]
         starts = [set(s.read) | set(s.copied) if s is not None else set() for s in made]
         fewer = []
@@ -190,15 +188,9 @@ def _cuts(flow: Flow, waiting: Sequence[str], count: int) -> list[int]:
     return sorted({*cuts, last})
 
 
-def _segment(
-    flow: Flow, peak: int, first: int, end: int, dropped: frozenset[str], cheap: float | None
-) -> Segment | None:
+def _segment(flow: Flow, peak: int, first: int, end: int, dropped: frozenset[str]) -> Segment | None:
     """Return the slice of some nodes that makes what is dropped; None if it cannot run again."""
-    if cheap is not None:
-        dropped = frozenset(n for n in dropped if all(_is_cheap(flow, k, cheap) for k in flow.writers[n]))
-    if not dropped:
-        return None
-    nodes, needed = _slice(flow, first, end, dropped, cheap)
+    nodes, needed = _slice(flow, first, end, dropped)
     if not all(flow.runs_again(k) for k in nodes):
         return None
     at = min(u for n in dropped for u in flow.users[n] if u > peak)
@@ -206,28 +198,18 @@ def _segment(
     written = set().union(*(flow.writes[k] for k in nodes)) & needed
     read = set().union(*(flow.reads[k] for k in nodes))
     fresh = defined_first(body, flow.program, written)
-    starts = {n for n in (read | written) - fresh if not flow.begins(n, first)}
+    starts = {n for n in (read | written) - fresh if n not in written or not flow.begins(n, first)}
     copied = {n for n in starts if flow.changes(n, first, at)}
     if any(n not in flow.size and n not in flow.program.arguments for n in copied):
         return None
     return Segment(first, nodes, at, dropped, tuple(sorted(copied)), frozenset(starts - copied))
 
 
-def _is_cheap(flow: Flow, k: int, cheap: float) -> bool:
-    made = sum(flow.size.get(n, 0) for n in flow.writes[k])
-    return seconds((flow.program.body[k],), flow.program) <= cheap * made
-
-
-def _slice(
-    flow: Flow, first: int, end: int, dropped: frozenset[str], cheap: float | None
-) -> tuple[tuple[int, ...], set[str]]:
-    """Return the nodes that make some containers, from what there is where the segment begins; and what they make.
-
-    With ``cheap``, they start from what costs more.
-    """
+def _slice(flow: Flow, first: int, end: int, dropped: frozenset[str]) -> tuple[tuple[int, ...], set[str]]:
+    """Return the nodes that make some containers, from what there is where the segment begins; and what they make."""
     needed, nodes = set(dropped), []
     for k in range(end - 1, first - 1, -1):
-        if flow.writes[k] & needed and (cheap is None or _is_cheap(flow, k, cheap) or flow.writes[k] & dropped):
+        if flow.writes[k] & needed:
             nodes.append(k)
             needed |= flow.reads[k]
     return tuple(reversed(nodes)), needed
