@@ -27,7 +27,8 @@ from sdgrad.runtime.call.device_arrays import placed
 from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.specialize.argnums import Wrt, key, names_of, several
 from sdgrad.specialize.arguments import Call
-from sdgrad.specialize.forward_backward import Attached, Backward, Forward, Tapes
+from sdgrad.specialize.compiled_halves import Tapes
+from sdgrad.specialize.forward_backward import Attached, Backward, Forward
 from sdgrad.specialize.nested_calls import CalledInPrograms
 from sdgrad.specialize.prepared_calls import MISSING, PreparedCalls
 from sdgrad.specialize.protocols import Derived

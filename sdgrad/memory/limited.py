@@ -24,7 +24,6 @@ from sdgrad.optimize.dataflow.checkpoint_memory import rooms
 from sdgrad.optimize.dataflow.checkpoint_places import asked_in, asks_ahead
 from sdgrad.optimize.passes import optimize
 from sdgrad.program.tree import Loop, Node, Program, children, walk
-from sdgrad.tape.split import Halves
 
 SHARING = ("checkpoint-memory", "buffer-sharing")
 """Passes that a plan does the work of."""
@@ -217,34 +216,6 @@ def unplaced(program: Program) -> Program:
                 "'while' or a 'break' inside of another loop may stand in a function of its own, with sdgrad.checkpoint"
             )
     return made
-
-
-@dataclass(frozen=True)
-class PlannedHalves:
-    """Plans of a forward and a backward half."""
-
-    forward: MemoryPlan
-    backward: MemoryPlan
-
-    @staticmethod
-    def of(parts: Halves) -> PlannedHalves:
-        """Place the arrays of both."""
-        return PlannedHalves(as_given(unplaced(parts.forward)), as_given(unplaced(parts.backward)))
-
-    @property
-    def bytes(self) -> int:
-        """Return what one of both takes at most, with what the first one leaves: its results and the tape."""
-        return max(self.forward.bytes, results(self.forward.apart) + self.backward.bytes)
-
-    def limit(self, given: Limit) -> Limit:
-        """Return a limit whose share, if it is one, is one of both, as bytes."""
-        most = given.within(self.bytes)
-        return replace(given, share=None, bytes=None if most is None else most + given.beside)
-
-    def fit(self, limit: Limit) -> bool:
-        """True if they take no more than some bytes."""
-        most = limit.within(self.bytes)
-        return most is not None and self.bytes <= most
 
 
 def primal_within(program: Program, limit: Limit) -> tuple[MemoryPlan, Limit]:

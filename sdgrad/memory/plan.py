@@ -99,6 +99,8 @@ class MemoryPlan:
     :param segments: how many segments run again.
     :param disk: bytes of files.
     :param gap: by how much the choice may be slower than the best one, as a part of its time.
+    :param again: what the segments make again.
+    :param starts: what they start from.
     :param apart: the program with arrays of their own.
     """
 
@@ -110,6 +112,8 @@ class MemoryPlan:
     segments: int = 0
     disk: int = 0
     gap: float = 0.0
+    again: frozenset[str] = frozenset()
+    starts: frozenset[str] = frozenset()
 
     @cached_property
     def program(self) -> Program:
@@ -378,4 +382,5 @@ def placed(program: Program, regions: Sequence[Region], chosen: Choice) -> Memor
     places = placements(own, whole.ranges)
     total = whole.always + sum(p.bytes for p in places) + tables
     files = sum(o.files for o in chosen.options)
-    return MemoryPlan(own, tuple(places), total, chosen.seconds, units, len(again), files, chosen.gap)
+    made, starts = (frozenset().union(*found) for found in ((s.dropped for s in again), (s.read for s in again)))
+    return MemoryPlan(own, tuple(places), total, chosen.seconds, units, len(again), files, chosen.gap, made, starts)

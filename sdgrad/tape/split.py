@@ -85,8 +85,10 @@ def split(program: Program, forward: Block, backward: Block, stored: Collection[
     shared = {n for n in used(forward) & used(backward) if program.containers[n].transient and n in written}
     restarted: set[str] = set()
     if stored is not None:
-        again, shared, restarted = computed_again(program, forward, shared, set(stored) | set(carried))
+        local = {n for n in written if program.containers[n].transient}
+        again, kept, restarted = computed_again(program, forward, shared, local & (set(stored) | set(carried)))
         backward = (*again, *backward)
+        shared = kept & used(backward)
     containers = dict(program.containers)
     for name in shared:
         containers[name] = boundary(name, program.containers[name])
@@ -102,15 +104,18 @@ def split(program: Program, forward: Block, backward: Block, stored: Collection[
 
 
 def computed_again(
-    program: Program, forward: Block, shared: set[str], stored: set[str]
+    program: Program, forward: Block, shared: set[str], kept: set[str]
 ) -> tuple[Block, set[str], set[str]]:
     """Return the slice of the forward half to recompute, the containers still kept, and the arguments it overwrites.
 
-    A kept container holds its final content. If a node of the slice writes one, the slice recomputes that container,
-    too, and it is kept no longer.
+    A kept container holds its final content. If a node of the slice writes one, or reads what it held before, the slice
+    recomputes that container, too, and it is kept no longer.
+
+    :param shared: what the backward half reads.
+    :param kept: what may be kept, to read it there or to start from it.
     """
     arguments = {program.root(n) for n in program.arguments}
-    kept = shared & stored
+    last = {program.root(n): k for k, node in enumerate(forward) for n in writes(node)}
     needed = shared - kept
     symbols: set[str] = set()
     chosen: set[int] = set()
@@ -121,11 +126,10 @@ def computed_again(
             made = {program.root(n) for n in writes(node)}
             if k not in chosen and (made & needed or assigned & symbols):
                 chosen.add(k)
-                needed |= {program.root(n) for n in reads(node) | writes(node)} - kept
+                read = {program.root(n) for n in reads(node)}
+                kept = kept - made - {n for n in read if last.get(n, k) > k}
+                needed |= (read | made | shared) - kept
                 symbols |= used_symbols(node, program)
-                lost = made & kept
-                kept -= lost
-                needed |= lost
         if len(chosen) == before:
             break
     again = tuple(forward[k] for k in sorted(chosen))

@@ -10,7 +10,7 @@ import dace
 
 from sdgrad.errors import ArgumentError
 from sdgrad.pipeline import Ready
-from sdgrad.specialize.forward_backward import both_graphs, compile_halves
+from sdgrad.specialize.compiled_halves import both_graphs, compile_halves
 from sdgrad.torch.capture import Captured
 from sdgrad.torch.hooks import Hooks
 from sdgrad.torch.prepared import Prepared
