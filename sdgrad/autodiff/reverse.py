@@ -58,7 +58,7 @@ from sdgrad.program.tree import (
     with_values,
     writes,
 )
-from sdgrad.rewrite.fusion import drop_stores
+from sdgrad.rewrite.dead_code import drop_stores
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 from sdgrad.tape import checkpoints, scheduled_loops

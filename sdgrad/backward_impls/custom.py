@@ -28,7 +28,7 @@ from sdgrad.program.naming import returned
 from sdgrad.program.registry import Rule, register_rule
 from sdgrad.program.tree import Container, Leaf, Node, NodeCall, Program, Region, children, reads, walk, writes
 from sdgrad.program.window import Window, whole_window
-from sdgrad.rewrite.fusion import drop_dead
+from sdgrad.rewrite.dead_code import drop_dead
 from sdgrad.symbolic.code import number_of
 from sdgrad.symbolic.expr import same
 

@@ -51,7 +51,8 @@ from sdgrad.program.tree import (
     walk,
     writes,
 )
-from sdgrad.rewrite.fusion import drop_stores, fuse, fuse_block
+from sdgrad.rewrite.dead_code import drop_stores
+from sdgrad.rewrite.fusion import fuse, fuse_block
 from sdgrad.rewrite.index_loads import assigned_symbols, with_local_indices
 from sdgrad.rewrite.reduction_init import start_fresh
 from sdgrad.rewrite.scalar_expansion import indexed, over_trips, share_of, wider

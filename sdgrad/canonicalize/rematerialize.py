@@ -38,7 +38,8 @@ from sdgrad.program.tree import (
     walk,
     writes,
 )
-from sdgrad.rewrite.fusion import drop_dead, fuse
+from sdgrad.rewrite.dead_code import drop_dead
+from sdgrad.rewrite.fusion import fuse
 from sdgrad.symbolic.expr import free_names, substitute, sym
 
 WHOLE = (

@@ -46,7 +46,7 @@ from sdgrad.program.tree import (
     walk,
     writes,
 )
-from sdgrad.rewrite.fusion import drop_dead, drop_stores
+from sdgrad.rewrite.dead_code import drop_dead, drop_stores
 from sdgrad.runtime.compile.python_call import CallsPython
 from sdgrad.runtime.libraries.checkpoint_schedule import CheckpointSchedule
 

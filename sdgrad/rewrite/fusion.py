@@ -18,12 +18,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import dace
-from dace import nodes as nd
 
 from sdgrad.config import config
-from sdgrad.program.custom_call import CustomCall
 from sdgrad.program.kinds import kind_of
-from sdgrad.program.leaves import dedupe, live, mentioned, rename_instr, rename_params
+from sdgrad.program.leaves import dedupe, mentioned, rename_instr, rename_params
 from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import (
     Block,
@@ -33,20 +31,17 @@ from sdgrad.program.tree import (
     Load,
     Loop,
     Node,
-    NodeCall,
     Program,
     Scope,
     Store,
     SymbolAssign,
-    children,
     local_names,
     map_blocks,
-    own_reads,
     reads,
     walk,
-    with_children,
     writes,
 )
+from sdgrad.rewrite.dead_code import drop_dead, drop_stores
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, same, substitute, sym
 from sdgrad.symbolic.kinds import expression
@@ -361,47 +356,3 @@ class Merging:
 def _same_element(first: Store, second: Store) -> bool:
     """True if two stores go to the same element in each instance."""
     return first.container == second.container and same(first.index, second.index)
-
-
-# --- dead code ---------------------------------------------------------------------------------------------------
-def drop_stores(leaf: Leaf, dead) -> Leaf:
-    """Remove the stores of a leaf that satisfy a predicate, and what only they use."""
-    body = tuple(i for i in leaf.body if not (isinstance(i, Store) and dead(i)))
-    return replace(leaf, body=live(body, set()))
-
-
-def drop_dead(program: Program, keep: frozenset[str] = frozenset()) -> Program:
-    """Eliminate dead stores, nodes without stores, and library calls whose results nobody reads, to a fixpoint."""
-    while True:
-        alive = {program.root(n) for n in set(program.arguments) | keep}
-        alive |= {program.root(r) for n in walk(program.body) for r in _own_reads(n)}
-        body = tuple(x for n in program.body if (x := _without_dead(n, alive, program)) is not None)
-        if body == program.body:
-            return program
-        program = replace(program, body=body)
-
-
-def _is_pure(node: NodeCall) -> bool:
-    """True of calls that do nothing but write their results."""
-    return bool(node.outputs) and (isinstance(node, CustomCall) or isinstance(node.node, nd.LibraryNode))
-
-
-def _own_reads(node: Node) -> set[str]:
-    """Return the containers that a node reads directly."""
-    return reads(node) if not children(node) else own_reads(node)
-
-
-def _without_dead(node: Node, alive: set[str], program: Program) -> Node | None:
-    """Remove the dead stores in a node. None if nothing is left of it."""
-    if isinstance(node, Leaf):
-        dead = [s for s in node.stores if program.root(s.container) not in alive]
-        if not dead:
-            return node
-        kept = drop_stores(node, lambda s: program.root(s.container) not in alive)
-        return kept if kept.stores else None
-    if isinstance(node, NodeCall):
-        return None if _is_pure(node) and not {program.root(c) for c in writes(node)} & alive else node
-    blocks = tuple(tuple(x for n in b if (x := _without_dead(n, alive, program)) is not None) for b in children(node))
-    if not any(blocks) and (isinstance(node, Scope) or any(children(node))):
-        return None
-    return with_children(node, blocks) if blocks and blocks != children(node) else node

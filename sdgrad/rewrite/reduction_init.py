@@ -37,7 +37,8 @@ from sdgrad.program.tree import (
     walk,
     writes,
 )
-from sdgrad.rewrite.fusion import drop_stores, injective_by_position
+from sdgrad.rewrite.dead_code import drop_stores
+from sdgrad.rewrite.fusion import injective_by_position
 from sdgrad.symbolic.expr import free_names
 
 

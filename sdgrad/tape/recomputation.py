@@ -19,7 +19,7 @@ from sdgrad.analysis.access_relations import injective
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.survival import Access, Memory
 from sdgrad.program.tree import Leaf, Load, Program, Store, children
-from sdgrad.rewrite.fusion import drop_stores
+from sdgrad.rewrite.dead_code import drop_stores
 from sdgrad.symbolic.expr import free_names
 from sdgrad.tape.cost_model import worth_rerunning
 from sdgrad.tape.definitions import Definitions

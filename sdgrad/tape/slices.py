@@ -35,7 +35,7 @@ from sdgrad.program.tree import (
     with_children,
     writes,
 )
-from sdgrad.rewrite.fusion import drop_stores
+from sdgrad.rewrite.dead_code import drop_stores
 from sdgrad.symbolic import code
 
 

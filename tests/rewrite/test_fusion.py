@@ -5,7 +5,8 @@ from dataclasses import replace
 from treetext import block, program, text
 
 from sdgrad.program.tree import Leaf, NodeCall, Program, Store, whole_region
-from sdgrad.rewrite.fusion import collapse, depends, drop_dead, fuse, injective_by_position, same_domain
+from sdgrad.rewrite.dead_code import drop_dead
+from sdgrad.rewrite.fusion import collapse, depends, fuse, injective_by_position, same_domain
 from sdgrad.runtime.libraries.lapack import LapackCall
 
 DECLARATIONS = """

@@ -54,7 +54,8 @@ from sdgrad.program.tree import (
     map_blocks,
     reads,
 )
-from sdgrad.rewrite.fusion import drop_stores, fuse_block
+from sdgrad.rewrite.dead_code import drop_stores
+from sdgrad.rewrite.fusion import fuse_block
 from sdgrad.rewrite.scalar_expansion import indexed, wider
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import substitute, sym, to_ast

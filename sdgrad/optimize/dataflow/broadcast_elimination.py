@@ -64,7 +64,8 @@ from sdgrad.program.tree import (
     writes,
 )
 from sdgrad.program.window import Window
-from sdgrad.rewrite.fusion import drop_stores, fuse
+from sdgrad.rewrite.dead_code import drop_stores
+from sdgrad.rewrite.fusion import fuse
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names
 

@@ -32,7 +32,7 @@ from sdgrad.program.tree import (
     walk,
     writes,
 )
-from sdgrad.rewrite.fusion import drop_stores
+from sdgrad.rewrite.dead_code import drop_stores
 from sdgrad.symbolic.expr import same
 
 

@@ -43,7 +43,7 @@ from sdgrad.program.tree import (
     reads,
     walk,
 )
-from sdgrad.rewrite.fusion import drop_stores
+from sdgrad.rewrite.dead_code import drop_stores
 from sdgrad.symbolic.expr import sym
 
 ANY = "any_element"

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from sdgrad.analysis.loop_private import within_blocks
 from sdgrad.program.tree import Block, Leaf, Node, Program, map_blocks, reads
-from sdgrad.rewrite.fusion import drop_stores
+from sdgrad.rewrite.dead_code import drop_stores
 
 
 def drop_unread(program: Program) -> Program:

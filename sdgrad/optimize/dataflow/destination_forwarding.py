@@ -32,7 +32,7 @@ from sdgrad.program.tree import (
     reads,
     walk,
 )
-from sdgrad.rewrite.fusion import drop_stores
+from sdgrad.rewrite.dead_code import drop_stores
 from sdgrad.rewrite.reduction_init import number, starts
 
 

@@ -44,7 +44,7 @@ from sdgrad.program.tree import (
     map_blocks,
     walk,
 )
-from sdgrad.rewrite.fusion import drop_stores
+from sdgrad.rewrite.dead_code import drop_stores
 from sdgrad.rewrite.index_loads import assigned_symbols
 from sdgrad.rewrite.reduction_init import changed, number, uses
 from sdgrad.symbolic.expr import free_names, substitute, sym

@@ -22,7 +22,7 @@ from dace import data as dt
 from sdgrad.analysis.access_relations import covers
 from sdgrad.analysis.uses import used
 from sdgrad.program.tree import Block, Container, Leaf, Load, Node, Program, Store, walk, writes
-from sdgrad.rewrite.fusion import drop_stores
+from sdgrad.rewrite.dead_code import drop_stores
 from sdgrad.symbolic.expr import same
 
 

@@ -28,7 +28,7 @@ from sdgrad.program.leaves import live, rename_instr
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Expr, Leaf, Load, Node, Param, Program, Store, rewritten
-from sdgrad.rewrite.fusion import drop_stores
+from sdgrad.rewrite.dead_code import drop_stores
 from sdgrad.symbolic.expr import free_names, sym
 
 

@@ -14,7 +14,7 @@ from sdgrad.config import config
 from sdgrad.optimize.reductions.stencil_terms import Group, Term, is_light
 from sdgrad.program.leaves import slice_for
 from sdgrad.program.tree import Expr, Leaf, Param, Program, Store
-from sdgrad.rewrite.fusion import drop_stores
+from sdgrad.rewrite.dead_code import drop_stores
 from sdgrad.symbolic.expr import free_names, sym
 
 Shape: TypeAlias = "tuple[str | Expr, ...]"

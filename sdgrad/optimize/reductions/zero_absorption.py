@@ -24,7 +24,7 @@ from sdgrad.optimize.reductions.stencil_recognition import is_box, param_of
 from sdgrad.optimize.reductions.stencil_terms import Group
 from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import Expr, Leaf, Loop, Node, Program, Store, SymbolAssign, walk
-from sdgrad.rewrite.fusion import drop_stores
+from sdgrad.rewrite.dead_code import drop_stores
 from sdgrad.rewrite.reduction_init import number, uses
 from sdgrad.symbolic.expr import sym
 
