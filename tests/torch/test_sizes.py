@@ -304,4 +304,4 @@ def test_memory_of_temporaries_is_used_again():
     wrapped = sdgrad.Module(module, dynamic_shapes=({0: "batch"},))
     wrapped(R(5, 4)).sum().backward()
     libraries = [h.program.library for h in (wrapped.compiled_function.forward, wrapped.compiled_function.backward)]
-    assert any(hasattr(ctypes.CDLL(library.path), "_ZN6sdgrad7waitingE") for library in libraries)
+    assert any(hasattr(ctypes.CDLL(library.path), "_ZN6sdgrad4poolE") for library in libraries)
