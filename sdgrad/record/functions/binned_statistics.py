@@ -11,10 +11,10 @@ from scipy import stats
 from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import common
 from sdgrad.record.functions.creation import astype
-from sdgrad.record.functions.histograms import bins_of, check_edges, edges_of
+from sdgrad.record.functions.histograms import bins_of, check_edges, edges_of, sums_in_bins
 from sdgrad.record.functions.parts import choose_where
 from sdgrad.record.functions.shapes import ravel
-from sdgrad.record.functions.table import array, known, rule
+from sdgrad.record.functions.table import array, rule
 from sdgrad.record.values import is_recorded
 
 RECORDED = ("mean", "sum", "count", "std")
@@ -53,20 +53,15 @@ def _numbers(places: Any, edges: Any) -> Any:
 
 def _of_bins(row: Any, numbers: Any, count: int, statistic: str) -> Any:
     """Return a statistic of the values in each bin; that of none is NaN, but for sums."""
-    how_many = _sums(np.ones(row.shape), numbers, count)
+    how_many = sums_in_bins(np.ones(row.shape), numbers, count, float)
     if statistic == "count":
         return how_many
-    whole = _sums(row, numbers, count)
+    whole = sums_in_bins(row, numbers, count, row.dtype)
     if statistic == "sum":
         return whole
     means = whole / how_many
     if statistic == "mean":
         return means
     apart = row - np.concatenate([[0.0], means, [0.0]])[numbers]
-    return np.sqrt(_sums(np.real(apart * np.conj(apart)), numbers, count) / how_many)
-
-
-def _sums(row: Any, numbers: Any, count: int) -> Any:
-    found = known(np.zeros(count + 2, array(row).dtype))
-    np.add.at(found, numbers, row)
-    return found[1:-1]
+    squares = np.real(apart * np.conj(apart))
+    return np.sqrt(sums_in_bins(squares, numbers, count, squares.dtype) / how_many)

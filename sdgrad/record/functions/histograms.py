@@ -74,6 +74,13 @@ def bins_of(x: Any, edges: Any) -> Any:
     return choose_where(np.equal(x, edges[-1]), places - 1, places)
 
 
+def sums_in_bins(values: Any, bins: Any, count: int, dtype: Any) -> Any:
+    """Return the sum of the values in each of some bins; those before the first and beyond the last are left out."""
+    found = known(np.zeros(count + 2, dtype))
+    np.add.at(found, bins, values)
+    return found[1:-1]
+
+
 @rule(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     found = edges_of(ravel(a), bins, range)
@@ -91,9 +98,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
         raise ValueError("weights should have the same shape as a.")
     count = len(edges) - 1
     dtype = np.dtype(np.int64) if w is None else w.dtype
-    found = known(np.zeros(count + 2, dtype))
-    np.add.at(found, bins_of(x, edges), 1 if w is None else ravel(w))
-    found = found[1:-1].copy()
+    found = sums_in_bins(1 if w is None else ravel(w), bins_of(x, edges), count, dtype).copy()
     if density:
         return found / astype(np.diff(array(edges)), float, copy=False) / np.sum(found), edges
     return found, edges
