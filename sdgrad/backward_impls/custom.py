@@ -16,7 +16,7 @@ from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.rule_builder import Builder, clear_cotangent
 from sdgrad.autodiff.seeds import gradient_name, seed_name
-from sdgrad.backward_impls.custom_programs import is_region, parsed, problem, rule_of
+from sdgrad.backward_impls.custom_programs import is_region, of_results, parsed, problem, rule_of
 from sdgrad.canonicalize.normal_form import normal_form
 from sdgrad.program.arrays import cleared, moved
 from sdgrad.program.custom_call import CustomCall, Operand
@@ -57,7 +57,7 @@ def linear(call: CustomCall, program: Program, prefix: str, moved: Collection[st
     if rule.adjoint is not None:
         recorded = _recorded(rule.adjoint, call)
         return recorded if prefix == COTANGENT else transposed(recorded, call)
-    vjp = rule.of_some.get(_read(call, program), rule.vjp) if rule.of_some else rule.vjp
+    vjp = of_results(rule, _read(call, program))
     own, other = (vjp, rule.jvp) if prefix == COTANGENT else (rule.jvp, vjp)
     given = own if own is not None else other
     if given is None:

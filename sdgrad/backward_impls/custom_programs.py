@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -14,7 +14,7 @@ from sdgrad.canonicalize.normal_form import in_normal_form
 from sdgrad.convert.callables import bind_arguments
 from sdgrad.errors import DifferentiationError, ParseError, Problem
 from sdgrad.program.custom_call import CustomCall, Operand
-from sdgrad.program.custom_rule import CustomRule, names_of, stem
+from sdgrad.program.custom_rule import COTANGENT, CustomRule, names_of, stem
 from sdgrad.program.passes import Target
 from sdgrad.program.tree import Program
 from sdgrad.record.custom import put, with_locals
@@ -82,6 +82,42 @@ class RegionRule:
             new = names.get(name, value)
             if stem(name)[0] and new is not value and isinstance(value, (Array, Number)) and value.tensor is not None:
                 put(recorder, value.tensor, new)
+
+
+@dataclass(frozen=True)
+class RuleOfSome:
+    """Call a rule without the cotangents of results that nothing reads, which have a default."""
+
+    f: Callable
+    left_out: tuple[str, ...]
+
+    @property
+    def __name__(self) -> str:
+        return self.f.__name__
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        whole = inspect.signature(self.f)
+        return whole.replace(parameters=[p for n, p in whole.parameters.items() if n not in self.left_out])
+
+    def __call__(self, *args: Any) -> Any:
+        given = self.__signature__.bind(*args)
+        return self.f(**given.arguments)
+
+    def record_call(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        """Record a call in a function that is recorded."""
+        return RecordingOperators().call(self.f, **self.__signature__.bind(*args, **kwargs).arguments)
+
+
+def of_results(rule: CustomRule, read: Collection[str]) -> Callable | None:
+    """Return the cotangents' rule where the program reads some of a function's results."""
+    vjp = rule.of_some.get(frozenset(read), rule.vjp)
+    if vjp is None or rule.parameters is None:
+        return vjp
+    optional = [n for n, p in inspect.signature(vjp).parameters.items() if p.default is not p.empty]
+    named = {n: stem(n) for n in optional}
+    unread = tuple(n for n, (x, of) in named.items() if x == COTANGENT and rule.spelled(of) not in read)
+    return RuleOfSome(vjp, unread) if unread else vjp
 
 
 class ClosureError(ParseError):

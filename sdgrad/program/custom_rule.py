@@ -84,7 +84,8 @@ def custom_vjp(f: F) -> F:
     - the name of an argument of ``f``: its value;
     - ``out`` (``out_0``, ``out_1``, .. for several), or the name in ``f``'s return statement: a result;
     - the name of a local variable of ``f``: its value when ``f`` returns;
-    - ``grad_out`` and so on: the cotangent of a result.
+    - ``grad_out`` and so on: the cotangent of a result; where it has a default, it is left out of the rule for programs
+      that do not read this result.
 
     It returns one array for each floating-point argument of ``f``, in their order, of their shapes. What it asks for
     is kept (or computed again) for every call, also in loops. Forward mode uses the transpose of the rule.

@@ -24,12 +24,17 @@ from sdgrad.record.values import Array
 
 # -- rules, for at least as many rows as columns: parameters are results, and their cotangents
 @as_rule
-def _qr_vjp(q: Any, r: Any, grad_q: Any, grad_r: Any) -> Any:
-    inner = r @ conjugate_transpose(grad_r) - conjugate_transpose(grad_q) @ q
+def _qr_vjp(q: Any, r: Any, grad_q: Any = None, grad_r: Any = None) -> Any:
+    if grad_q is None:
+        return over_adjoint(q @ copied_below(r @ conjugate_transpose(grad_r)), r)
+    inner = -(conjugate_transpose(grad_q) @ q)
+    if grad_r is not None:
+        inner = inner + r @ conjugate_transpose(grad_r)
     return over_adjoint(grad_q + q @ copied_below(inner), r)
 
 
-def _full_qr_vjp(q: Any, r: Any, e: Any, grad_q: Any, grad_r: Any, grad_e: Any) -> Any:
+@as_rule
+def _full_qr_vjp(q: Any, r: Any, e: Any, grad_q: Any, grad_e: Any, grad_r: Any = None) -> Any:
     return _qr_vjp(q, r, grad_q - e @ (conjugate_transpose(grad_e) @ q), grad_r)
 
 

@@ -37,25 +37,35 @@ from sdgrad.record.values import Array
 
 # -- rules: parameters are results, and their cotangents
 @as_rule
-def _svd_vjp(u: Any, s: Any, v: Any, grad_u: Any, grad_s: Any, grad_v: Any) -> Any:
-    left, right = conjugate_transpose(u) @ grad_u, v @ conjugate_transpose(grad_v)
-    squares = s * s
-    across = over_differences(squares, left) * s[None, :]
-    along = s[:, None] * over_differences(squares, right)
-    found = u @ with_diagonal(across + along, grad_s + _of_phases(left, right, s)) @ v
-    if u.shape[0] > s.shape[0]:
-        found = found + ((grad_u - u @ left) / s[None, :]) @ v
-    if v.shape[1] > s.shape[0]:
-        found = found + u @ ((grad_v - conjugate_transpose(right) @ v) / s[:, None])
-    return found
+def _svd_vjp(u: Any, s: Any, v: Any, grad_u: Any = None, grad_s: Any = None, grad_v: Any = None) -> Any:
+    left = None if grad_u is None else conjugate_transpose(u) @ grad_u
+    right = None if grad_v is None else v @ conjugate_transpose(grad_v)
+    middle = with_diagonal(_of_turns(left, right, s), _of_scales(left, right, s, grad_s))
+    # beside the space of u (or v), whose part within it goes into the middle: one product less
+    if left is not None and u.shape[0] > s.shape[0]:
+        return (u @ (middle - left / s[None, :]) + grad_u / s[None, :]) @ v
+    if right is not None and v.shape[1] > s.shape[0]:
+        return u @ ((middle - conjugate_transpose(right) / s[:, None]) @ v + grad_v / s[:, None])
+    return u @ middle @ v
 
 
 @as_rule
-def _of_phases(left: Any, right: Any, s: Any) -> Any:
-    """Return what the phases of singular vectors add to the gradient (Wan and Zhang 2019): of left ones minus right."""
-    if left.dtype.kind != "c":
-        return np.zeros_like(s)
-    return 1j * np.imag(np.diagonal(left) - np.diagonal(right)) / (2.0 * s)
+def _of_turns(left: Any, right: Any, s: Any) -> Any:
+    """Return what the vectors add to the gradient as they turn."""
+    squares = s * s
+    across = 0.0 if left is None else over_differences(squares, left) * s[None, :]
+    along = 0.0 if right is None else s[:, None] * over_differences(squares, right)
+    return across + along
+
+
+@as_rule
+def _of_scales(left: Any, right: Any, s: Any, grad_s: Any) -> Any:
+    """Return what the values add, and the phases of vectors (Wan and Zhang 2019): of left ones minus right."""
+    scales = 0.0 * s if grad_s is None else grad_s
+    turned = [sign * np.imag(np.diagonal(x)) for sign, x in ((1.0, left), (-1.0, right)) if x is not None]
+    if (right if left is None else left).dtype.kind == "c":
+        scales = scales + 1j * sum(turned) / (2.0 * s)
+    return scales
 
 
 @as_rule
@@ -88,8 +98,11 @@ OF_BESIDE: Some = {frozenset({"e"}): _beside_vjp, frozenset({"s", "e"}): _values
 def pinv_vjp(a: Any, p: Any, grad_p: Any) -> Any:
     """Of matrices whose rank does not change (Golub and Pereyra 1973)."""
     g, h = conjugate_transpose(grad_p), conjugate_transpose(p)
-    beside = (g - a @ (p @ g)) @ (p @ h) + (h @ p) @ (g - (g @ p) @ a)
-    return beside - h @ grad_p @ h
+    if a.shape[0] < a.shape[1]:  # products as small as they can be, each of them once
+        gp, hp = g @ p, h @ p
+        return (gp - (a @ p) @ gp - conjugate_transpose(gp)) @ h + hp @ (g - gp @ a)
+    pg, ph = p @ g, p @ h
+    return (g - a @ pg) @ ph + h @ (pg - pg @ (p @ a) - conjugate_transpose(pg))
 
 
 DIVERGED = "SVD did not converge"
