@@ -7,7 +7,7 @@ half of its rectangle.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 import sympy
@@ -15,7 +15,14 @@ import sympy
 from sdgrad.analysis.access_relations import loop_param
 from sdgrad.config import config
 from sdgrad.program.tree import Block, Instr, Leaf, Let, Loop, Node, Param, Scope, children
+from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, substitute
+from sdgrad.symbolic.scalar_rules import RULES
+
+QUICK = {"div", "sqrt", "reciprocal", "deg2rad", "radians", "rad2deg", "degrees", "copysign", "heaviside", "remainder"}
+QUICK |= {"sdgrad_finite", "floor", "ceil", "ceiling", "trunc", "rint", "round", "fix", "iround", "ROUND", "nextafter"}
+SLOW = {name for name, rule in RULES.items() if rule.kind == "float"} - QUICK
+"""Functions that take longer than to write their results and to read them back."""
 
 Middle = Mapping[str, sympy.Expr]
 """Middle of the range of each enclosing parameter."""
@@ -42,6 +49,22 @@ def _of_instr(instr: Instr) -> int:
     """Cost of one instruction."""
     functions = isinstance(instr, Let) and any(isinstance(n, ast.Call) for n in ast.walk(instr.expr))
     return config.machine.function_cost if functions else 1
+
+
+def of_body(body: Sequence[Instr]) -> int:
+    """Cost of one instance of a leaf: that of its instructions, and more for slow functions."""
+    return len(body) + config.machine.function_cost * slow_calls(body)
+
+
+def slow_calls(body: Iterable[Instr]) -> int:
+    """Count the functions that a body calls and that take longer than memory."""
+    return sum(_is_slow(n) for i in body if isinstance(i, Let) for n in ast.walk(i.expr))
+
+
+def _is_slow(part: ast.AST) -> bool:
+    if isinstance(part, ast.Call):
+        return code.callee(part) in SLOW
+    return isinstance(part, ast.BinOp) and isinstance(part.op, ast.Pow) and code.number_of(part.right) is None
 
 
 def _of_block(block: Block, around: Middle, each: Callable[[Leaf], int]) -> float:

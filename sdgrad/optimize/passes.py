@@ -19,6 +19,7 @@ from sdgrad.optimize.dataflow.copy_propagation import read_originals
 from sdgrad.optimize.dataflow.dead_clears import drop_clears
 from sdgrad.optimize.dataflow.dead_stores import drop_unread
 from sdgrad.optimize.dataflow.destination_forwarding import write_results
+from sdgrad.optimize.dataflow.function_reuse import reuse_functions
 from sdgrad.optimize.dataflow.initialization_sinking import fill_late
 from sdgrad.optimize.dataflow.own_temporaries import own_temporaries
 from sdgrad.optimize.dataflow.reshape_views import view_reshaped
@@ -203,12 +204,21 @@ PASSES: tuple[Pass, ...] = (
         when=calls_blas,
     ),
     Pass(
+        "function-reuse",
+        Plain(reuse_functions),
+        UNORDERED,
+        "Keep the value of a function, as an exponential, where a later nest writes its result, instead of computing "
+        "it twice.",
+        on=CPU,
+        after=("fusion", "scatter-to-gather", "blas-calls"),
+    ),
+    Pass(
         "row-fusion",
         Plain(fuse_rows),
         UNORDERED,
         "Merge nests over the same rows, as of a softmax, into one map over the rows with buffers of one row.",
         on=CPU,
-        after=("blas-calls",),
+        after=("blas-calls", "function-reuse"),
     ),
     Pass(
         "partial-sums",

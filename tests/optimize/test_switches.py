@@ -126,6 +126,7 @@ CHANGES = {
     "fusion": lambda own, other: count(other, Leaf) > count(own, Leaf),
     "dead-clears": lambda own, other: str(other) != str(own),
     "initialization-sinking": lambda own, other: str(other) == str(own),  # of large arrays
+    "function-reuse": lambda own, other: str(other) == str(own),
     "copy-propagation": lambda own, other: str(other) != str(own),
     "destination-forwarding": lambda own, other: str(other) != str(own),
     "broadcast-elimination": lambda own, other: str(other) != str(own),

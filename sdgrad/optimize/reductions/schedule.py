@@ -23,6 +23,7 @@ from itertools import combinations
 
 from sdgrad.analysis.access_relations import Inside, apart_over
 from sdgrad.analysis.conflicts import overwrites_itself, scope_overwrites_itself
+from sdgrad.analysis.cost_model import of_body
 from sdgrad.analysis.enclosing import dims_of
 from sdgrad.config import config, device
 from sdgrad.optimize.locality.loop_interchange import reduced_last
@@ -136,10 +137,10 @@ class Scheduler:
 
     def shared_row(self, leaf: Leaf, groups: list[list[Store]]) -> Param | None:
         """Choose the inner loop of one nest for all groups; None if separate nests repeat little work."""
-        apart = sum(len(only(leaf, g).body) for g in groups)
+        apart = sum(of_body(only(leaf, g).body) for g in groups)
         return (
             self.rows.row(leaf)
-            if len(groups) > 1 and apart >= config.machine.joint_nest_gain * len(leaf.body)
+            if len(groups) > 1 and apart >= config.machine.joint_nest_gain * of_body(leaf.body)
             else None
         )
 

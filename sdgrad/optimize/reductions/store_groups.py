@@ -19,6 +19,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from sdgrad.analysis.access_relations import apart, injective
+from sdgrad.analysis.cost_model import slow_calls
 from sdgrad.optimize.reductions.nests import starts
 from sdgrad.program.leaves import live
 from sdgrad.program.naming import is_status
@@ -58,13 +59,15 @@ class StoreGroups:
         return [g + checks[0] if g is scatter else g for g in groups if g is not checks[0]]
 
     def kept(self, leaf: Leaf) -> list[Store]:
-        """Return the assignments that keep values on which the leaf's extremes depend.
+        """Return the assignments that keep values on which the leaf's extremes depend, and functions that sums need.
 
         Values are compared with their extreme later on. Two loops need not compute the same bits, so that the loop of
-        the extreme reads what was kept.
+        the extreme reads what was kept. Slow functions are not computed by two loops.
         """
         extremes = [s for s in leaf.stores if s.mode in EXTREMES]
         needed = {i.name for i in only(leaf, extremes).body if isinstance(i, Let)} if extremes else set()
+        sums = [s for s in leaf.stores if s.mode != "set"]
+        needed |= {i.name for i in only(leaf, sums).body if isinstance(i, Let) and slow_calls((i,))} if sums else set()
         return [s for s in leaf.stores if s.mode == "set" and s.value in needed and self.is_readable(s, leaf)]
 
     def is_readable(self, store: Store, leaf: Leaf) -> bool:

@@ -50,15 +50,53 @@ def test_the_loop_of_an_extreme_reads_what_is_kept():
             body
               map i=0:9:
                 v = p[i]
-                e = exp(v)
+                e = 0.3 * v
                 w = 2 * e
                 m[0] max= w
                 kept[i] = e
         """)
     )
     first, *rest = text(found).split("scope:")
-    assert "exp" in first and "kept[i] = e" in first
-    assert rest and "e = kept[i]" in rest[0] and "exp" not in rest[0]
+    assert "0.3" in first and "kept[i] = e" in first
+    assert rest and "e = kept[i]" in rest[0] and "0.3" not in rest[0]
+
+
+def test_an_extreme_of_a_function_shares_the_loop_that_keeps_it():
+    found = schedule_accumulations(
+        program("""
+            argument p: float64[9]
+            argument kept: float64[9]
+            argument m: float64[1]
+            body
+              map i=0:9:
+                v = p[i]
+                e = exp(v)
+                w = 2 * e
+                m[0] max= w
+                kept[i] = e
+        """)
+    )
+    assert text(found).count("exp") == 1 and "= kept[i]" not in text(found)
+
+
+def test_sums_read_the_functions_that_are_kept():
+    """At places that data decide, the sums have a loop of their own."""
+    found = schedule_accumulations(
+        program("""
+            argument p: float64[9]
+            argument places: int64[9]
+            argument kept: float64[9]
+            argument m: float64[3]
+            body
+              map i=0:9:
+                v = p[i]
+                k = places[i]
+                e = exp(v)
+                m[k] += e
+                kept[i] = e
+        """)
+    )
+    assert text(found).count("exp") == 1 and "e = kept[i]" in text(found)
 
 
 def in_a_map(p):
