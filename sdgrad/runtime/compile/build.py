@@ -25,6 +25,7 @@ from sdgrad.runtime.compile import nvcc
 from sdgrad.runtime.compile.codegen_answers import answers_once
 from sdgrad.runtime.compile.compiler import DACE_INCLUDE, compiler_name, flags, run
 from sdgrad.runtime.compile.fast_linker import fast_linker
+from sdgrad.runtime.compile.inlining import inlined
 from sdgrad.runtime.compile.nontemporal_stores import around_caches
 from sdgrad.runtime.compile.precompiled_header import Header, without_parts
 from sdgrad.runtime.compile.restrict_pointers import local_pointers
@@ -120,7 +121,8 @@ def generate(job: Job) -> Needs:
 
 def _on_host(code: str) -> str:
     """Return DaCe's code as the host runs it."""
-    return code if "simd-reductions" in config.without else in_lanes(around_caches(local_pointers(code)))
+    lanes = code if "simd-reductions" in config.without else in_lanes(around_caches(local_pointers(code)))
+    return inlined(lanes)
 
 
 def _on_device(code: str) -> str:
