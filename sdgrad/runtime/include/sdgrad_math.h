@@ -156,12 +156,23 @@ template <typename T> SDGRAD_FUNCTION auto sdgrad_sigmoid_slope(T x) {
     }
 }
 
-// The absolute value of a complex number, without overflow on the way, and without a branch.
+// The absolute value of a complex number, without overflow on the way, a division or a branch: both parts are scaled by
+// a power of two near the larger one. The exponent's limits leave its inverse a normal number, and room for two squares.
 template <typename R, typename I> SDGRAD_FUNCTION auto sdgrad_modulus(R re, I im) {
     using T = std::common_type_t<R, I>;
-    const T a = std::fabs(re), b = std::fabs(im);
-    const T most = a > b ? a : b, least = a > b ? b : a, share = least == most ? T(1) : least / most;
-    return most * std::sqrt(T(1) + share * share);
+    using Limits = std::numeric_limits<T>;
+    using Bits = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+    constexpr Bits unit = Bits(1) << (Limits::digits - 1), both = 2 * Bits(Limits::max_exponent - 1);
+    const T a = std::fabs(re), b = std::fabs(im), most = a > b ? a : b;
+    Bits bits, inverse;
+    __builtin_memcpy(&bits, &most, sizeof bits);
+    bits &= ~(unit - 1);
+    bits = bits < unit ? unit : bits > (both - 1) * unit ? (both - 1) * unit : bits;
+    inverse = both * unit - bits;
+    T power, scale;
+    __builtin_memcpy(&power, &bits, sizeof bits), __builtin_memcpy(&scale, &inverse, sizeof bits);
+    const T x = a * scale, y = b * scale, found = power * std::sqrt(x * x + y * y);
+    return (a > Limits::max()) | (b > Limits::max()) ? Limits::infinity() : found;
 }
 
 template <typename T> SDGRAD_FUNCTION bool sdgrad_is_finite(T x) {
@@ -309,12 +320,8 @@ template <typename A, typename B> SDGRAD_FUNCTION auto sdgrad_truncated_mod(A a,
     return sdgrad_truncated_mod(T(a), T(b));
 }
 
-// The modulus of a complex number without overflow, as hypot has it, in a form that is computed for several numbers at
-// once. Zero, infinity and NaN take the other way.
 template <typename T> SDGRAD_FUNCTION T sdgrad_modulus(const sdgrad_complex<T> &z) {
-    const T a = std::fabs(z.real()), b = std::fabs(z.imag());
-    const T large = a > b ? a : b, small = a > b ? b : a, ratio = small / large;
-    return large > T(0) && large <= std::numeric_limits<T>::max() ? large * std::sqrt(T(1) + ratio * ratio) : a + b;
+    return sdgrad_modulus(z.real(), z.imag());
 }
 SDGRAD_FUNCTION double abs(const sdgrad_complex<double> &z) { return sdgrad_modulus(z); }
 SDGRAD_FUNCTION float abs(const sdgrad_complex<float> &z) { return sdgrad_modulus(z); }
