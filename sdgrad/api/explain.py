@@ -147,13 +147,16 @@ def explain(
 ) -> Explanation:
     """Explain how ``f`` is differentiated for arguments like these: print it, or write it with ``.to_html(path)``.
 
-    :param f: a function that returns one scalar, as for :func:`~sdgrad.value_and_grad`.
+    :param f: a function that returns one scalar, as for :func:`~sdgrad.value_and_grad`; or what that (or ``grad``) has
+        returned, which is explained with its own arguments and limits.
     :param memory_limit: as for :func:`~sdgrad.value_and_grad`: the plan is that within the limit.
     :param disk_limit: as for :func:`~sdgrad.value_and_grad`.
     """
-    question = value_and_grad(f, wrt, memory_limit=memory_limit, disk_limit=disk_limit)
+    question = (
+        f if isinstance(f, GradFunction) else value_and_grad(f, wrt, memory_limit=memory_limit, disk_limit=disk_limit)
+    )
     assert isinstance(question, GradFunction)
-    call = Call.of(f, args, kwargs)
+    call = Call.of(question.f, args, kwargs)
     with in_memory_of(question.memory_limit):
         signature, names, _, request = question.of_leaves(call).question(call.arguments)
         if request.memory_limit is not None:

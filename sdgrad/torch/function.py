@@ -66,6 +66,11 @@ def refuse_transforms(name: str) -> None:
 
 class _Call(torch.autograd.Function):
     @staticmethod
+    def described(f: Callable, *_: Any) -> str:
+        """Return what a call is to users."""
+        return f"sdgrad.torch.function({name_of(f)})"
+
+    @staticmethod
     def forward(ctx, f, order, constants, names, provides, *tensors):
         given = {**constants, **{n: t.detach() for n, t in zip(names, tensors, strict=True)}}
         arguments = {n: given[n] for n in order}

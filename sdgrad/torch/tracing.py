@@ -6,9 +6,11 @@ import contextlib
 import io
 import logging
 import threading
+import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from types import FrameType
 from typing import Any
 
 import torch
@@ -60,13 +62,9 @@ def tracing(label: str) -> Iterator[None]:
 
 def _refuse_function(cls: type, *args: Any, **kwargs: Any) -> Any:
     """Raise an error for a ``torch.autograd.Function``: tracing does not see its backward."""
-    problem = Problem(
-        f"torch.autograd.Function '{cls.__name__}'",
-        "it has a backward of its own, which tracing does not see",
-        "",
-        FALLBACK,
-    )
-    raise CaptureError(cls.__name__, [problem])
+    what = getattr(cls, "described", lambda *_: f"torch.autograd.Function '{cls.__name__}'")(*args)
+    problem = Problem(what, "it has a backward of its own, which tracing does not see", _line_called(), FALLBACK)
+    raise CaptureError(what, [problem])
 
 
 def _explained(error: Exception) -> Problem:
@@ -86,11 +84,16 @@ def _explained(error: Exception) -> Problem:
 
 def _line_of(error: BaseException) -> str:
     """Return the innermost line outside of PyTorch where an error came up."""
-    found = ""
-    trace = error.__traceback__
-    while trace is not None:
-        name = trace.tb_frame.f_code.co_filename
-        if "/torch/" not in name and "<" not in name:
-            found = f"{name}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return found
+    return _innermost(traceback.walk_tb(error.__traceback__))
+
+
+def _line_called() -> str:
+    """Return the innermost line outside of PyTorch that is running."""
+    return _innermost(reversed(list(traceback.walk_stack(None))))
+
+
+def _innermost(frames: Iterable[tuple[FrameType, int]]) -> str:
+    """Return the last line outside of PyTorch, and of what we add to it."""
+    own = [(f.f_code.co_filename, line) for f, line in frames]
+    outside = [f"{name}:{line}" for name, line in own if "/torch/" not in name and "<" not in name]
+    return outside[-1] if outside else ""

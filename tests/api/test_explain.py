@@ -97,3 +97,15 @@ def test_refused_as_a_gradient_is():
 
 def np_sin(x):
     return np.sin(x)
+
+
+def test_what_grad_has_returned():
+    """It is explained with its own arguments."""
+    x, y = np.ones(3), np.ones(3)
+
+    def product(x, y):
+        return np.sum(np.sin(x) * y)
+
+    found = str(sdgrad.explain(sdgrad.grad(product, "y"), x, y))
+    assert found == str(sdgrad.explain(product, x, y, wrt="y"))
+    assert "gradient of product by y" in found
