@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import growth, limits, memory_ranking, run, thresholds
+from benchmarks import growth, limits, memory_limits, memory_ranking, run, thresholds
 from benchmarks.kernels import ALL, load
 from benchmarks.report import Row, measured, preparations, table
 from benchmarks.run import Refused, compare, options_of
@@ -151,3 +151,21 @@ def test_plans_are_measured():
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent.parent)
     assert done.returncode == 0, done.stderr[-3000:]
     assert " pairs are ranked rightly." in done.stdout and done.stdout.count("| matrices |") >= 2
+
+
+def test_kernels_within_limits_are_measured():
+    command = [sys.executable, "-m", "benchmarks.memory_limits", "--only", "floyd_warshall", "--reps", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent.parent)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "1 kernels, 3 limits: 3 met, 0 refused, 0 passed over. 0 refusals" in done.stdout
+    assert done.stdout.count(" MB, ") == 3
+
+
+def test_limits_that_are_passed_over_are_counted():
+    passed = {"allowed": 5, "taken": 9 * 10**6, "error": 0.0, "met": False, "slowdown": 1.5}
+    rows = [
+        {"name": "k", "all": 10, "least": 3, "plans": 2, "75%": passed, "50%": {"refused": 3}, "25%": {"refused": 4}}
+    ]
+    lines = memory_limits.table(rows).splitlines()
+    assert "3 limits: 0 met, 2 refused, 1 passed over. 1 refusals name another least" in lines[0]
+    assert lines[-1] == "| k | 0.00 | 0.00 | 9.00 MB, 1.50 | refused | refused |"

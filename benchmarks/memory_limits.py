@@ -1,0 +1,152 @@
+"""Limits of memory on the kernels: what calls take, counted by the allocator, and how much longer they run.
+
+``python -m benchmarks.memory_limits --out benchmarks/results``
+
+Each kernel within 75, 50 and 25% of the bytes that its value and gradients take without a limit. A limit is met, or
+refused with the least that the kernel can do with. Bytes are the most that the allocator has given out at once during a
+call, arguments not counted (``tests/meter.c``, loaded before the C library). One thread; times are medians, relative to
+a call without a limit. Gradients are compared with those without a limit.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.clock import limit_threads, medians
+from benchmarks.tables import options_of, publish
+
+METER = Path(__file__).parents[1] / "tests" / "meter.c"
+VARIABLE = "BENCHMARK_METER"
+SHARES = ("75%", "50%", "25%")
+SIZE = "medium"
+ROOM = 20_000  # bytes that Python's own objects may take during a call
+
+
+def with_meter(given: Sequence[str]) -> None:
+    """Run this program again, its memory counted."""
+    target = Path(tempfile.mkdtemp()) / "meter.so"
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", str(METER), "-o", str(target)], check=True)
+    environment = {**os.environ, "LD_PRELOAD": str(target), VARIABLE: str(target)}
+    os.execve(sys.executable, [sys.executable, "-m", "benchmarks.memory_limits", *given], environment)
+
+
+def flat(found: tuple) -> list[Any]:
+    """Copy a value and its gradients, as one list of arrays."""
+    import numpy as np
+
+    value, gradients = found
+    return [np.array(x) for x in (value, *(gradients if isinstance(gradients, tuple) else (gradients,)))]
+
+
+def bytes_of(call: Callable[..., Any], arguments: Callable[[], tuple], meter: Any) -> int:
+    """Return the most bytes that a call takes at once."""
+    import sdgrad
+
+    given = arguments()
+    gc.collect()
+    sdgrad.free_memory()
+    before = meter.meter_start()
+    held = call(*given)
+    taken = meter.meter_most() - before
+    del held
+    return taken
+
+
+def error_of(found: Sequence[Any], right: Sequence[Any]) -> float:
+    """Return the largest difference, relative to the largest element of its array."""
+    import numpy as np
+
+    sizes = [max(float(np.max(np.abs(b), initial=0.0)), 1e-300) for b in right]
+    return max(float(np.max(np.abs(a - b), initial=0.0)) / s for a, b, s in zip(found, right, sizes, strict=True))
+
+
+def measure(name: str, meter: Any, reps: int) -> dict[str, Any]:
+    """Measure a kernel within each limit."""
+    import numpy as np
+
+    import sdgrad
+    from benchmarks.kernels import load
+
+    kernel = load(name)
+
+    def arguments() -> tuple:
+        return kernel.inputs(kernel.sizes[SIZE], np.random.default_rng(3))
+
+    f, wrt = kernel.numpy_version, tuple(kernel.positions)
+    curve = sdgrad.memory_plan(f, *arguments(), wrt=wrt, points=20)
+    free = sdgrad.value_and_grad(f, wrt)
+    right = flat(free(*arguments()))
+    row: dict[str, Any] = {"name": name, "all": curve.unlimited, "least": curve.least, "plans": len(curve.points)}
+    calls: dict[str, Callable[[], Any]] = {"all": lambda: free(*arguments())}
+    for share in SHARES:
+        limited = sdgrad.value_and_grad(f, wrt, memory_limit=share)
+        try:
+            error = error_of(flat(limited(*arguments())), right)
+        except sdgrad.errors.MemoryLimitError as refusal:
+            row[share] = {"refused": refusal.least}
+            continue
+        allowed, taken = int(curve.unlimited * float(share[:-1]) / 100), bytes_of(limited, arguments, meter)
+        row[share] = {"allowed": allowed, "taken": taken, "error": error, "met": taken <= allowed + ROOM}
+        calls[share] = lambda limited=limited: limited(*arguments())
+    times = medians(calls, reps) if len(calls) > 1 else {}
+    for share in times.keys() & set(SHARES):
+        row[share]["slowdown"] = times[share] / times["all"]
+    return row
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """Return the kernels that have more plans than one as Markdown, and the counts of all."""
+
+    def shown(row: dict[str, Any], share: str) -> str:
+        found = row[share]
+        return "refused" if "refused" in found else f"{found['taken'] / 1e6:.2f} MB, {found['slowdown']:.2f}"
+
+    tried = [r[s] for r in rows for s in SHARES]
+    met, refused = [t for t in tried if t.get("met")], [t for t in tried if "refused" in t]
+    wrong = sum(t["refused"] != r["least"] for r in rows for s in SHARES if "refused" in (t := r[s]))
+    error = max((t["error"] for t in met), default=0.0)
+    lines = [
+        f"{len(rows)} kernels, {len(tried)} limits: {len(met)} met, {len(refused)} refused, "
+        f"{len(tried) - len(met) - len(refused)} passed over. {wrong} refusals name another least than the plan. "
+        f"Gradients differ by {error:.0e} at most.\n",
+        "Kernels with a choice (bytes taken, time relative to a call without a limit):\n",
+        "| kernel | all, MB | least, MB | 75% | 50% | 25% |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for row in (r for r in rows if r["plans"] > 1):
+        parts = " | ".join(shown(row, s) for s in SHARES)
+        lines.append(f"| {row['name']} | {row['all'] / 1e6:.2f} | {row['least'] / 1e6:.2f} | {parts} |")
+    return "\n".join(lines)
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    options = options_of("memory_limits", __doc__ or "", "kernels", 5, given)
+    if VARIABLE not in os.environ:
+        with_meter(sys.argv[1:] if given is None else given)
+    limit_threads(1)
+    import sdgrad
+    from benchmarks.kernels import ALL
+    from sdgrad.runtime.call import persistent_workspace
+
+    meter = ctypes.CDLL(os.environ[VARIABLE])
+    meter.meter_start.restype = meter.meter_most.restype = ctypes.c_long
+    persistent_workspace.MOST = 0  # all memory is that of a call
+    rows = []
+    with sdgrad.config.override(verify="never"):
+        for name in (n for n in ALL if options.only in n):
+            rows.append(measure(name, meter, options.reps))
+            print(rows[-1], file=sys.stderr, flush=True)
+    publish("memory_limits", __doc__ or "", rows, table(rows), options.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
