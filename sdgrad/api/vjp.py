@@ -13,7 +13,7 @@ from sdgrad.errors import ArgumentError
 from sdgrad.machine.limits import Limit
 from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.table import active, rule
-from sdgrad.record.nests import Form, cotangents_of, holds_places, places_of
+from sdgrad.record.nests import Form, cotangents_of, holds_places, matched, places_of
 from sdgrad.record.shown import short
 from sdgrad.record.sparse.nesting import same_places
 from sdgrad.record.values import holds_recorded
@@ -71,14 +71,24 @@ def _flat(cotangents: Sequence[Any], count: int, form: Form | None = None) -> li
     :param form: the nest of the outputs.
     """
     given = list(cotangents)
+    if form is not None and len(given) == 1 and isinstance(given[0], dict) and not holds_places(given[0]):
+        return _like_results(form, given[0])
     is_nest = (
         form is not None and form.type is not None and len(given) == count == 1 and isinstance(given[0], form.type)
     )
     if len(given) != count or is_nest or any(map(holds_places, given)):
         given = cotangents_of(given)
     if len(given) != count:
-        raise ArgumentError(f"expected {count} cotangents, one for each output, found {len(given)}")
+        raise ArgumentError(f"expected {count} cotangent{'s' * (count != 1)}, one for each output, found {len(given)}")
     return given
+
+
+def _like_results(form: Form, cotangents: dict) -> list[Any]:
+    """Return the cotangents in a dict, whose keys are those of the results."""
+    try:
+        return matched(form, cotangents)
+    except ValueError as error:
+        raise ArgumentError(f"cotangents are not like the results: {error}") from None
 
 
 def _without_places(given: list[Any], tape: Tape) -> list[Any]:

@@ -154,7 +154,7 @@ def zeroed_before_use(containers: list[Container], body: Block, tangents: Tangen
         if first is not None and _defines(out[first], container, same):
             continue
         position = 0
-        needed = {str(s) for s in container.desc.free_symbols} & assigned
+        needed = container.symbols & assigned
         for k, n in enumerate(out):
             if needed & {x.symbol for x in walk((n,)) if isinstance(x, SymbolAssign)}:
                 position = k + 1

@@ -87,7 +87,7 @@ def _varying_shapes(program: Program, symbols: set[str]) -> dict[str, list[Expr]
     return {
         name: [largest(sympy.sympify(n), loops) for n in c.shape]
         for name, c in program.containers.items()
-        if name in used and isinstance(c.desc, dt.Array) and {str(s) for s in c.desc.free_symbols} & symbols
+        if name in used and isinstance(c.desc, dt.Array) and c.symbols & symbols
     }
 
 

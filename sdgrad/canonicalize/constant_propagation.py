@@ -91,7 +91,7 @@ def drop_unused_symbols(block: Block, program: Program) -> Block:
     """Remove assignments of symbols that nothing uses, to a fixpoint."""
     while True:
         used = {s for node in block for s in used_symbols(node, program)}
-        used |= {str(s) for c in program.containers.values() for s in c.desc.free_symbols}
+        used |= {s for c in program.containers.values() for s in c.symbols}
         used |= {str(s) for c in program.containers.values() if c.view_subset for s in c.view_subset.free_symbols}
         kept = _without(block, assigned_symbols(block) - used)
         if kept == block:

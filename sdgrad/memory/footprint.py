@@ -65,7 +65,7 @@ def results(program: Program) -> int:
 def in_scopes(program: Program) -> int:
     """Return the bytes of arrays that each instance of a map has for itself, one instance for each thread."""
     scopes = (n for n in walk(program.body) if isinstance(n, Scope))
-    return sum(bytes_of(c) for s in scopes for c in s.locals if not c.desc.free_symbols)
+    return sum(bytes_of(c) for s in scopes for c in s.locals if not c.symbols)
 
 
 def in_loops(program: Program) -> int:
@@ -73,7 +73,7 @@ def in_loops(program: Program) -> int:
     bounds = bounds_of_loops(program.body)
     local = {c.name for n in walk(program.body) if isinstance(n, Scope) for c in n.locals}
     found = [program.containers[n] for n in users(program.body, program) if n not in local]
-    own = [c for c in found if c.transient and c.view_of is None and c.desc.free_symbols]
+    own = [c for c in found if c.transient and c.view_of is None and c.symbols]
     return sum(size for c in own if (size := largest(c, bounds)) is not None)
 
 

@@ -45,7 +45,7 @@ def allocate_outside(program: Program) -> Program:
     late = {
         n: c
         for n, c in program.containers.items()
-        if n not in program.arguments and c.view_of is None and _sizes(c) & symbols
+        if n not in program.arguments and c.view_of is None and c.symbols & symbols
     }
     if not late:
         return program
@@ -86,10 +86,6 @@ def _added_through_views(program: Program, late: Collection[str], names: Names) 
 
     body = rewritten(program.body, through)
     return replace(program, body=body, containers={**program.containers, **{v.name: v for v in views.values()}})
-
-
-def _sizes(container: Container) -> set[str]:
-    return {str(s) for s in container.desc.free_symbols}
 
 
 def _one_store(container: Container, names: Names) -> Leaf:

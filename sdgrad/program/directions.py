@@ -178,7 +178,7 @@ def _closed(body: Block, containers: Mapping[str, Container], seen: Collection[s
     DaCe allocates all other arrays before the sizes are known.
     """
     assigned = assigned_symbols(body)
-    if not any({str(s) for s in c.desc.free_symbols} & assigned for c in containers.values()):
+    if not any(c.symbols & assigned for c in containers.values()):
         return body
     used = {n for node in body for n in reads(node) | writes(node)}
     shown = {*seen, *(c.name for c in containers.values() if not c.transient)}

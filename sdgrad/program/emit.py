@@ -78,7 +78,7 @@ def emit(program: Program) -> dace.SDFG:
 
 def _declare_containers(sdfg: dace.SDFG, names: list[str], program: Program) -> None:
     """Declare containers that no scope has to itself, and first the symbols of all shapes."""
-    for symbol in sorted({str(s) for n in names for s in program.containers[n].desc.free_symbols}):
+    for symbol in sorted({s for n in names for s in program.containers[n].symbols}):
         sdfg.add_symbol(symbol, program.symbols.get(symbol, dace.int64))
     local = {c for node in walk(program.body) for c in local_names(node)}
     for name in names:

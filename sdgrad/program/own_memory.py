@@ -45,7 +45,7 @@ def is_for_one_call(desc: dt.Data) -> bool:
 def has_own_memory(container: Container) -> bool:
     """True for a temporary array of known size on the heap that is no view."""
     desc = container.desc
-    plain = type(desc) is dt.Array and desc.transient and container.view_of is None and not desc.free_symbols
+    plain = type(desc) is dt.Array and desc.transient and container.view_of is None and not container.symbols
     return plain and desc.storage == dace.StorageType.Default
 
 

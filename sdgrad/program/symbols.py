@@ -58,7 +58,7 @@ def view_symbols(name: str, program: Program) -> set[str]:
     found: set[str] = set()
     while (view := program.containers.get(name)) is not None and view.view_of is not None:
         assert view.view_subset is not None
-        found |= {str(s) for s in (*view.desc.free_symbols, *view.view_subset.free_symbols)}
+        found |= view.symbols | {str(s) for s in view.view_subset.free_symbols}
         name = view.view_of
     return found
 

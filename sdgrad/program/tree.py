@@ -68,6 +68,10 @@ class Container:
     def shape(self) -> tuple[Expr, ...]:
         return tuple(sympy.sympify(s) for s in self.desc.shape)
 
+    @cached_property
+    def symbols(self) -> frozenset[str]:  # that its shape, its strides and its place mention
+        return frozenset(map(str, self.desc.free_symbols))
+
     @property
     def dtype(self) -> dace.typeclass:
         return self.desc.dtype

@@ -391,7 +391,7 @@ class Builder:
     def program(self, arguments: Sequence[str]) -> Program:
         """Return what was recorded, in the form that is differentiated."""
         symbols: Mapping[str, dace.typeclass] = {
-            str(s): dace.int64 for c in self.containers.values() for s in c.desc.free_symbols
+            s: dace.int64 for c in self.containers.values() for s in c.symbols
         } | dict.fromkeys(self.around, dace.int64)
         containers = dict(self.containers)
         whole = Program(

@@ -146,6 +146,8 @@ class Element:
             return self
         if dtype == np.bool_:
             return self._compared(ast.NotEq, 0)
+        if self.dtype.kind == "c" and dtype.kind != "c":
+            return call("real", self, dtype=np.empty(0, self.dtype).real.dtype).astype(dtype)
         return Element(code.call(f"dace.{typeclass(dtype).to_string()}", self.code), dtype)
 
 

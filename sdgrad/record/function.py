@@ -81,7 +81,7 @@ def record(f: Callable, arguments: Mapping[str, Any], of_rule: bool = False, hin
             if restart.hints is not hints:  # of the function around this one
                 raise
         except Refused as refused:
-            if hints.lacking:
+            if hints.lacking or hints.fix_sizes():
                 continue
             located(refused.error)
             raise refused.error from None
@@ -91,8 +91,8 @@ def record(f: Callable, arguments: Mapping[str, Any], of_rule: bool = False, hin
                 located(error)
                 raise
             hints.fixed |= counts
-        except Exception as error:
-            if hints.lacking:
+        except Exception as error:  # a function may need to know the sizes that are open
+            if hints.lacking or hints.fix_sizes():
                 continue
             located(error)
             raise
@@ -101,6 +101,11 @@ def record(f: Callable, arguments: Mapping[str, Any], of_rule: bool = False, hin
 
 def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Recording:
     name, hints.lacking = name_of(f), False
+    if unknown := [n for n, v in arguments.items() if isinstance(v, dt.Scalar) and n in hints.fixed]:
+        raise ParseError(
+            f"'{unknown[0]}' of {name} decides shapes: inside of a program it has to be a number that is written "
+            "there, or a global one"
+        )
     recorder = Recorder(name if name.isidentifier() else "function", hints=hints, sizes=sizes_of(f, arguments))
     taken = {str(s) for v in arguments.values() if isinstance(v, sympy.Basic) for s in v.free_symbols}
     recorder.around |= taken

@@ -266,6 +266,8 @@ def advanced(array: Array, parts: Sequence[Any]) -> tuple[list[Dim], Any]:
     parts = [n for p in parts for n in _without_masks(p)]
     given = [(k, p) for k, p in enumerate(parts) if is_advanced(p)]
     arrays = [as_array(recorder, p) for _, p in given]
+    if any(a.dtype.kind not in "iub" for a in arrays):
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
     wide = broadcast_shape(*(a.tensor.shape for a in arrays))
     tensors = prepared(recorder, arrays, wide)
     spots = [k for k, p in enumerate(parts) if is_advanced(p) or not (p is None or isinstance(p, slice))]

@@ -132,6 +132,19 @@ class Hints:
         self.fits[str(fits)] = fits
         return True
 
+    def fix_sizes(self) -> bool:
+        """Let the integer arguments that decide sizes be constants; False if there are none."""
+        new = {name for fits in self.fits.values() for _, name in fits.symbols} - self.fixed
+        self.fixed |= new
+        self.fits.clear()
+        return bool(new)
+
+    def need_sizes(self, *shapes: Iterable[Any]) -> None:
+        """Start again where integer arguments decide one of these sizes, so that it is known."""
+        names = {n for shape in shapes for n in free_names(*shape)} & self.counts.keys()
+        if names:
+            raise self.fix(("argument", self.counts[n][0]) for n in names)
+
     def peel(self, site: Any) -> Restart:
         """Return the restart after which a loop is recorded without its first trip; what was found of it is void."""
         self.peeled.add(site)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
@@ -189,13 +190,16 @@ def with_fixed(f: Any, given: Mapping[str, Any], make: Callable[[dict[str, Any]]
     while True:
         examples = {n: recorded_example(v) for n, v in arguments.items()}
         made = None
-        try:
-            made = make(examples)
-        except Exception:  # examples have zeros for content, with which a function that reads it may fail
-            if not _unknown_ones(f, arguments, examples):
-                raise
+        with warnings.catch_warnings(record=True) as told:
+            try:
+                made = make(examples)
+            except Exception:  # examples have zeros for content, with which a function that reads it may fail
+                if not _unknown_ones(f, arguments, examples):
+                    raise
         open_ones = _unknown_ones(f, arguments, examples)
         if made is not None and not open_ones:
+            for w in told:  # others are of content that is no content
+                warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
             return made, arguments
         arguments |= {n: _known_value(arguments[n]) for n in open_ones}
 

@@ -27,3 +27,9 @@ def written_through_parts(x, v):
         z.imag[i] *= x[i]
     w[x > 0] *= 2.0
     return np.sum(np.abs(z) ** 2 * x)
+
+
+# Functions that need a size refused one that an integer argument decides.
+@program(lambda rng: (signed(rng, 8), 3), "corpus both")
+def of_leading_elements(x, k):
+    return np.median(x[:k]) * np.linalg.norm(np.outer(x[:k], x[k : 2 * k]) + np.eye(k), 2) + np.sum(x * x)

@@ -30,6 +30,7 @@ LARGEST_EXPANSION = 4  # rows of determinants that are sums of products
 @rule(np.linalg.det)
 def det(a: Any) -> Any:
     matrix = square(a)
+    matrix.recorder.hints.need_sizes(matrix.tensor.shape)  # for rules of rules
     n = matrix.shape[-1]
     if not isinstance(n, Number) and n <= LARGEST_EXPANSION:
         return _expanded(matrix, list(range(n)))
@@ -95,6 +96,7 @@ def slogdet(a: Any) -> Any:
     if matrix.tensor.shape[-1] == 0:
         batch = matrix.shape[:-2]
         return SIGN_AND_LOGARITHM(np.ones(batch, matrix.dtype)[()], np.zeros(batch, real_type(matrix.dtype))[()])
+    matrix.recorder.hints.need_sizes(matrix.tensor.shape)  # for the rule
     vjp = _complex_slogdet_vjp if matrix.dtype.kind == "c" else _slogdet_vjp
     parts = {"s": ((1,), matrix.dtype), "l": ((1,), real_type(matrix.dtype))}
     sign, logarithm = of_each("slogdet", {"a": matrix}, parts, vjp)

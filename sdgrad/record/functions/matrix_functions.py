@@ -23,6 +23,7 @@ from sdgrad.record.values import Array, is_recorded
 
 def _of_square(kind: str, a: Any, vjp: Callable) -> Any:
     matrix = square(a)
+    matrix.recorder.hints.need_sizes(matrix.tensor.shape)  # for the rule
     (found,) = of_each(kind, {"a": matrix}, {"x": (matrix.tensor.shape[-2:], matrix.dtype)}, vjp)
     return found
 
@@ -52,6 +53,7 @@ def _kept_size(n: Any, dtype: Any) -> Any:
 def _exponential(a: Any) -> tuple[Any, Any]:
     """Return the exponential, and what its adjoint needs."""
     matrix = square(a)
+    matrix.recorder.hints.need_sizes(matrix.tensor.shape)  # for rules of rules
     n = matrix.tensor.shape[-1]
     parts = {"x": ((n, n), matrix.dtype), "k": ((1, _kept_size(n, matrix.dtype)), np.int64)}
     found, kept = of_each("expm_kept", {"a": matrix}, parts, _expm_vjp)
