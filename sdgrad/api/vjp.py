@@ -85,6 +85,8 @@ def _flat(cotangents: Sequence[Any], count: int, form: Form | None = None) -> li
 
 def _like_results(form: Form, cotangents: dict) -> list[Any]:
     """Return the cotangents in a dict, whose keys are those of the results."""
+    if form.type is None:
+        raise ArgumentError("cotangents are a dict, but there is one result, which is none")
     try:
         return matched(form, cotangents)
     except ValueError as error:

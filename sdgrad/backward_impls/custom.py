@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import cast
 
 from sdgrad.analysis.footprint import box, reads_of
@@ -57,7 +58,7 @@ def linear(call: CustomCall, program: Program, prefix: str, moved: Collection[st
     if rule.adjoint is not None:
         recorded = _recorded(rule.adjoint, call)
         return recorded if prefix == COTANGENT else transposed(recorded, call)
-    vjp = of_results(rule, _read(call, program))
+    vjp = of_results(rule, partial(_read, call, program))
     own, other = (vjp, rule.jvp) if prefix == COTANGENT else (rule.jvp, vjp)
     given = own if own is not None else other
     if given is None:

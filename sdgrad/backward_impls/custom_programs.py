@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -109,14 +109,17 @@ class RuleOfSome:
         return RecordingOperators().call(self.f, **self.__signature__.bind(*args, **kwargs).arguments)
 
 
-def of_results(rule: CustomRule, read: Collection[str]) -> Callable | None:
-    """Return the cotangents' rule where the program reads some of a function's results."""
-    vjp = rule.of_some.get(frozenset(read), rule.vjp)
+def of_results(rule: CustomRule, read: Callable[[], frozenset[str]]) -> Callable | None:
+    """Return the cotangents' rule where the program reads some of a function's results.
+
+    :param read: finds which, in the whole program: it is asked only where the rule depends on it.
+    """
+    vjp = rule.of_some.get(read(), rule.vjp) if rule.of_some else rule.vjp
     if vjp is None or rule.parameters is None:
         return vjp
     optional = [n for n, p in inspect.signature(vjp).parameters.items() if p.default is not p.empty]
-    named = {n: stem(n) for n in optional}
-    unread = tuple(n for n, (x, of) in named.items() if x == COTANGENT and rule.spelled(of) not in read)
+    seeds = {n: rule.spelled(of) for n in optional for prefix, of in [stem(n)] if prefix == COTANGENT}
+    unread = tuple(n for n, of in seeds.items() if of not in read()) if seeds else ()
     return RuleOfSome(vjp, unread) if unread else vjp
 
 

@@ -86,3 +86,24 @@ def test_inside(both):
 
     found = sdgrad.grad(total(ours, np), wrt=(0, 1))(U[0], W[0])
     compare(spelled(found), spelled(jax.grad(total(theirs, jax.numpy), argnums=(0, 1))(U[0], W[0])))
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        (("last", "tracks"), r"extra key\(s\): \['tracks'\]"),
+        (("last",), r"missing key\(s\): \['track'\]"),
+    ],
+)
+def test_cotangents_in_a_dict_have_the_keys_of_the_results(keys, message):
+    _, pullback = sdgrad.vjp(lambda x: {"track": 2.0 * x, "last": x[0]}, np.ones(3))
+    seeds = {"last": 3.0, "track": np.arange(3.0), "tracks": np.arange(3.0)}
+    assert np.array_equal(pullback({n: seeds[n] for n in ("track", "last")})[0], [3.0, 2.0, 4.0])
+    with pytest.raises(sdgrad.errors.ArgumentError, match=message):
+        pullback({n: seeds[n] for n in keys})
+
+
+def test_a_dict_of_cotangents_for_one_result():
+    _, pullback = sdgrad.vjp(lambda x: np.sum(x * x), np.ones(3))
+    with pytest.raises(sdgrad.errors.ArgumentError, match="there is one result, which is none"):
+        pullback({"a": 1.0})
