@@ -131,11 +131,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--size", type=int, default=512)
     parser.add_argument("--reps", type=int, default=3)
+    parser.add_argument("--only", choices=NAMES, nargs="*", default=NAMES, help="programs")
     parser.add_argument("--out", type=Path, help="a folder for the table")
     options = parser.parse_args(arguments)
     limit_threads(1)
     texts = []
-    for name in NAMES:
+    for name in options.only:
         rows = measure(name, options.size, options.steps, options.reps)
         texts.append(f"## {name}\n\n{table(rows)}")
         print(texts[-1], flush=True)

@@ -81,7 +81,7 @@ def record(f: Callable, arguments: Mapping[str, Any], of_rule: bool = False, hin
             if restart.hints is not hints:  # of the function around this one
                 raise
         except Refused as refused:
-            if hints.lacking or hints.fix_sizes():
+            if hints.lacking or hints.fix_sizes(refused.error):
                 continue
             located(refused.error)
             raise refused.error from None
@@ -92,7 +92,7 @@ def record(f: Callable, arguments: Mapping[str, Any], of_rule: bool = False, hin
                 raise
             hints.fixed |= counts
         except Exception as error:  # a function may need to know the sizes that are open
-            if hints.lacking or hints.fix_sizes():
+            if hints.lacking or hints.fix_sizes(error):
                 continue
             located(error)
             raise

@@ -132,12 +132,17 @@ class Hints:
         self.fits[str(fits)] = fits
         return True
 
-    def fix_sizes(self) -> bool:
-        """Let the integer arguments that decide sizes be constants; False if there are none."""
+    def fix_sizes(self, error: Exception) -> bool:
+        """Let the integer arguments that decide sizes be constants after an error; False if that cannot help.
+
+        They stay constants where it does not: inside of a program, the error may be that of an example's size.
+        """
         new = {name for fits in self.fits.values() for _, name in fits.symbols} - self.fixed
+        if isinstance(error, IndexError) or not new:
+            return False
         self.fixed |= new
         self.fits.clear()
-        return bool(new)
+        return True
 
     def need_sizes(self, *shapes: Iterable[Any]) -> None:
         """Start again where integer arguments decide one of these sizes, so that it is known."""

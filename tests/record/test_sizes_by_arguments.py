@@ -129,3 +129,15 @@ def test_index_arrays_are_whole_numbers(kind):
 
     with pytest.raises(IndexError, match="integer .or boolean. type"):
         sdgrad.grad(read)(X, np.array([0.0, 1.0]))
+
+
+def test_an_index_out_of_bounds_decides_no_size():
+    """One program serves other indices afterwards."""
+    gradient = sdgrad.grad(lambda x, i: x[i] ** 2)
+    with pytest.raises(IndexError):
+        gradient(X, 24)
+    programs = set()
+    for i in (3, 5):
+        assert_close(gradient(X, i), np.where(np.arange(24) == i, 2.0 * X, 0.0), 1e-15, "gradient")
+        programs.add(gradient.question(bind_arguments(gradient.f, (X, i), {}))[0].program.name)
+    assert len(programs) == 1
