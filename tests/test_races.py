@@ -100,6 +100,12 @@ def arguments(n=N):
     return rng.uniform(-1, 1, (n, n)), rng.uniform(-1, 1, (n, n))
 
 
+def in_one_nest(f):
+    """The program whose sums share a nest, as both need the same slow function."""
+    with sdgrad.config.override(without=("function-reuse",)):
+        return optimize(made(f, *arguments()))
+
+
 @pytest.mark.parametrize("f", [mirrored, mirrored_in_nests])
 def test_sums_at_two_places(f):
     optimize(made(f, *arguments()))  # raises Race, as any program of a test does
@@ -111,14 +117,14 @@ def test_what_was_wrong(monkeypatch):
     for module in (nests, schedule):
         monkeypatch.setattr(module, "apart_over", lambda first, second, params: True)
     with pytest.raises(Race, match="gradient_B"):
-        optimize(made(mirrored, *arguments()))
+        in_one_nest(mirrored)
 
 
 def test_the_watch_stands_once():
     before = list(passes.observers)
     watch()
     assert passes.observers == before == [hold]
-    assert any(isinstance(n, Scope) and not n.sequential for n in walk(optimize(made(mirrored, *arguments())).body))
+    assert any(isinstance(n, Scope) and not n.sequential for n in walk(in_one_nest(mirrored).body))
 
 
 def broken(text):
