@@ -99,13 +99,18 @@ def record(f: Callable, arguments: Mapping[str, Any], of_rule: bool = False, hin
     raise hints.caller or ParseError(f"{name_of(f)}: recording does not come to an end")
 
 
+def unknown_size(argument: str, name: str) -> ParseError:
+    """Return the error for a number that decides shapes and of which only the type is known."""
+    return ParseError(
+        f"'{argument}' of {name} decides shapes: inside of a program it has to be a number that is written there, or a "
+        "global one"
+    )
+
+
 def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Recording:
     name, hints.lacking = name_of(f), False
     if unknown := [n for n, v in arguments.items() if isinstance(v, dt.Scalar) and n in hints.fixed]:
-        raise ParseError(
-            f"'{unknown[0]}' of {name} decides shapes: inside of a program it has to be a number that is written "
-            "there, or a global one"
-        )
+        raise unknown_size(unknown[0], name)
     recorder = Recorder(name if name.isidentifier() else "function", hints=hints, sizes=sizes_of(f, arguments))
     taken = {str(s) for v in arguments.values() if isinstance(v, sympy.Basic) for s in v.free_symbols}
     recorder.around |= taken

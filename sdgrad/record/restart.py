@@ -144,10 +144,9 @@ class Hints:
         self.fits.clear()
         return True
 
-    def need_sizes(self, *shapes: Iterable[Any]) -> None:
+    def need_sizes(self, shape: Iterable[Any]) -> None:
         """Start again where integer arguments decide one of these sizes, so that it is known."""
-        names = {n for shape in shapes for n in free_names(*shape)} & self.counts.keys()
-        if names:
+        if names := free_names(*shape) & self.counts.keys():
             raise self.fix(("argument", self.counts[n][0]) for n in names)
 
     def peel(self, site: Any) -> Restart:

@@ -36,7 +36,7 @@ from sdgrad.program.tree import Program
 from sdgrad.record.calls import example as recorded_example
 from sdgrad.record.calls import splice, works_inside
 from sdgrad.record.dispatch import unreadable
-from sdgrad.record.function import record
+from sdgrad.record.function import record, unknown_size
 from sdgrad.record.functions.table import active
 from sdgrad.record.index_arrays import checked_operands
 from sdgrad.record.index_limits import IndexLimit
@@ -113,10 +113,7 @@ class CalledInPrograms:
         arguments = {n: example(v, n, name_of(self.f)) for n, v in given.items()}
         derived, self.__dict__["_closure"] = self.derive(arguments)
         if unknown := [n for n in fixed_arguments(self.f, arguments) if isinstance(given[n], dt.Data)]:
-            raise ParseError(
-                f"'{unknown[0]}' of {name_of(self.f)} decides shapes: inside of a program it has to "
-                "be a number that is written there, or a global one"
-            )
+            raise unknown_size(unknown[0], name_of(self.f))
         return graph_calling(self.__name__, normalize_again(derived), list(given))  # type: ignore[attr-defined]
 
     def __sdfg_signature__(self) -> tuple[list[str], list[str]]:

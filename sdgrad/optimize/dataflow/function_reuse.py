@@ -25,7 +25,7 @@ from sdgrad.analysis.access_relations import injective
 from sdgrad.analysis.cost_model import slow_calls
 from sdgrad.analysis.uses import used
 from sdgrad.program.kinds import infer
-from sdgrad.program.leaves import live, mentioned
+from sdgrad.program.leaves import live, mentioned, slice_for
 from sdgrad.program.tree import (
     Block,
     Instr,
@@ -179,7 +179,7 @@ def _best(leaf: Leaf, shared: Mapping[str, str], store: Store, changed: Set[str]
     whole, best, most = slow_calls(leaf.body), None, 1
     kinds = infer(leaf.body, program.containers)
     for name in shared:
-        needs = [i for i in live((i for i in leaf.body if not isinstance(i, Store)), {name}) if isinstance(i, Load)]
+        needs = [i for i in slice_for(leaf.body, {name}) if isinstance(i, Load)]
         rest = _without(leaf, name)
         saved = whole - slow_calls(rest)
         if kinds.get(name) == "float" and saved >= most and _is_kept(needs, rest, store, changed, program):

@@ -62,8 +62,8 @@ def _of_turns(left: Any, right: Any, s: Any) -> Any:
 def _of_scales(left: Any, right: Any, s: Any, grad_s: Any) -> Any:
     """Return what the values add, and the phases of vectors (Wan and Zhang 2019): of left ones minus right."""
     scales = 0.0 * s if grad_s is None else grad_s
-    turned = [sign * np.imag(np.diagonal(x)) for sign, x in ((1.0, left), (-1.0, right)) if x is not None]
     if (right if left is None else left).dtype.kind == "c":
+        turned = [sign * np.imag(np.diagonal(x)) for sign, x in ((1.0, left), (-1.0, right)) if x is not None]
         scales = scales + 1j * sum(turned) / (2.0 * s)
     return scales
 

@@ -41,42 +41,35 @@ def test_gradient(name, of_what):
             np.testing.assert_allclose(gradient, right, rtol=1e-10, atol=1e-12)
 
 
-def test_the_loop_of_an_extreme_reads_what_is_kept():
-    found = schedule_accumulations(
-        program("""
-            argument p: float64[9]
-            argument kept: float64[9]
-            argument m: float64[1]
-            body
-              map i=0:9:
-                v = p[i]
-                e = 0.3 * v
-                w = 2 * e
-                m[0] max= w
-                kept[i] = e
-        """)
+def with_extreme_of(value):
+    """The nests of a value that is kept, and of an extreme that depends on it."""
+    return text(
+        schedule_accumulations(
+            program(f"""
+                argument p: float64[9]
+                argument kept: float64[9]
+                argument m: float64[1]
+                body
+                  map i=0:9:
+                    v = p[i]
+                    e = {value}
+                    w = 2 * e
+                    m[0] max= w
+                    kept[i] = e
+            """)
+        )
     )
-    first, *rest = text(found).split("scope:")
+
+
+def test_the_loop_of_an_extreme_reads_what_is_kept():
+    first, *rest = with_extreme_of("0.3 * v").split("scope:")
     assert "0.3" in first and "kept[i] = e" in first
     assert rest and "e = kept[i]" in rest[0] and "0.3" not in rest[0]
 
 
 def test_an_extreme_of_a_function_shares_the_loop_that_keeps_it():
-    found = schedule_accumulations(
-        program("""
-            argument p: float64[9]
-            argument kept: float64[9]
-            argument m: float64[1]
-            body
-              map i=0:9:
-                v = p[i]
-                e = exp(v)
-                w = 2 * e
-                m[0] max= w
-                kept[i] = e
-        """)
-    )
-    assert text(found).count("exp") == 1 and "= kept[i]" not in text(found)
+    found = with_extreme_of("exp(v)")
+    assert found.count("exp") == 1 and "= kept[i]" not in found
 
 
 def test_sums_read_the_functions_that_are_kept():
