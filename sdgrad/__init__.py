@@ -21,6 +21,7 @@ from sdgrad.api.explain import explain
 from sdgrad.api.export import compile_gradient, export_c, load
 from sdgrad.api.forward import compile_forward
 from sdgrad.api.gradient import grad, value_and_grad
+from sdgrad.api.graph_function import from_sdfg
 from sdgrad.api.graphs import add_backward_pass, add_forward_tangent
 from sdgrad.api.jacobian import hessian, jacobian
 from sdgrad.api.jvp import hvp, jvp, linearize
@@ -81,6 +82,7 @@ __all__ = [
     "export_c",
     "fixed_point",
     "free_memory",
+    "from_sdfg",
     "grad",
     "hessian",
     "hvp",

@@ -49,7 +49,8 @@ def add_backward_pass(
         are not run.
     :param stop: containers that are read as constants, as :func:`sdgrad.stop_gradient` makes values of functions.
     :param memory_limit: the most memory that a run of the graph may take beside its arguments, as
-        :func:`value_and_grad` has it. Sizes have to be numbers: specialize a graph with symbols first.
+        :func:`value_and_grad` has it. Sizes have to be numbers: specialize a graph with symbols first, or make it a
+        function by :func:`~sdgrad.from_sdfg`, whose gradients have a plan for each size.
     :returns: the graph that holds the backward pass.
     :raises NameNotFound: an input or output names no container.
     :raises DifferentiationError: with every reason why the graph cannot be differentiated.

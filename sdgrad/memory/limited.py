@@ -213,6 +213,7 @@ def unplaced(program: Program) -> Program:
             raise UnknownSize(
                 f"memory_limit: the size of '{name}' in '{program.name}', {size}, is known when the program runs, and "
                 "no plan can be made before. Leave the limit out, or use arrays whose shapes follow from arguments; a "
+                "graph with symbols can be made a function by sdgrad.from_sdfg, with a plan for each size; a "
                 "'while' or a 'break' inside of another loop may stand in a function of its own, with sdgrad.checkpoint"
             )
     return made

@@ -110,6 +110,7 @@ INSTEAD = {
     "solve_bvp": "sdgrad.root of the conditions at the ends, or of the equations at all points",
     "approx_fprime": "sdgrad.grad",
     "eigs": "np.linalg.eig of a dense matrix, or sdgrad.root of the equations of a pair",
+    "SDFG": "sdgrad.from_sdfg(sdfg), which makes a graph a function",
     "trimcoef": "a slice in place of polytrim, chebtrim and their kin: only a run knows which coefficients are small",
     "lobpcg": "scipy.sparse.linalg.eigsh",
     **dict.fromkeys(
@@ -121,7 +122,7 @@ INSTEAD = {
 
 
 def _in_place(function: Any) -> str:
-    found = INSTEAD.get(getattr(function, "__name__", ""))
+    found = INSTEAD.get(getattr(function, "__name__", type(function).__name__))
     return f": use {found}" if found is not None else ""
 
 
