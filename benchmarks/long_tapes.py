@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,16 +52,20 @@ def matrices(a, b):
 
 @dataclass(frozen=True)
 class Case:
-    """A program with its arguments; those that are arrays are differentiated by."""
+    """A program with its arguments.
+
+    :param by: the names of those that it is differentiated by; unless given, those that are arrays.
+    """
 
     name: str
     function: Callable
     arguments: tuple
+    by: tuple[str, ...] = ()
 
     @property
-    def wrt(self) -> tuple[int, ...]:
-        """Return the positions of the arrays."""
-        return tuple(k for k, a in enumerate(self.arguments) if isinstance(a, np.ndarray))
+    def wrt(self) -> tuple[int | str, ...]:
+        """Return the positions, or the names, of the arguments that it is differentiated by."""
+        return self.by or tuple(k for k, a in enumerate(self.arguments) if isinstance(a, np.ndarray))
 
 
 def cases(scale: float) -> list[Case]:
@@ -90,3 +94,12 @@ def cases(scale: float) -> list[Case]:
         Case("two_loops", two_loops, line),
         Case("matrices", matrices, (between(0.0, 0.1, 150, 150), between(0.0, 0.1, 150, 150))),
     ]
+
+
+def kernels() -> Iterator[Case]:
+    """Yield the benchmark's kernels at medium size."""
+    from benchmarks.kernels import ALL, load
+
+    for kernel in map(load, ALL):
+        arguments = kernel.inputs(kernel.sizes["medium"], np.random.default_rng(0))
+        yield Case(kernel.name, kernel.numpy_version, arguments, kernel.wrt)

@@ -281,6 +281,11 @@ def partition(stores: Sequence[Store], leaf: Leaf, shape: Sequence[Expr]) -> boo
 
 def all_elements(shape: Sequence[Expr]) -> isl.Set | None:
     """Return the set of all indices of a container; None if an extent is not affine."""
+    return _all_elements(tuple(shape))
+
+
+@lru_cache(maxsize=4096)
+def _all_elements(shape: tuple[Expr, ...]) -> isl.Set | None:
     try:
         box = " and ".join(f"0 <= e{k} < {isl_text(n)}" for k, n in enumerate(shape))
     except NotAffine:

@@ -85,7 +85,9 @@ def is_whole(region: Region, container: Container | None) -> bool:
 
 def _fill(stores: Sequence[Store], leaf: Leaf, container: Container) -> bool:
     """True if stores write every element of their container."""
-    return any(covers(s, leaf, container.shape) for s in stores) or partition(stores, leaf, container.shape)
+    if any(covers(s, leaf, container.shape) for s in stores):
+        return True
+    return len(stores) > 1 and partition(stores, leaf, container.shape)
 
 
 def defined_before_read(block: Sequence[Node], program: Program, names: Iterable[str]) -> set[str]:

@@ -81,6 +81,7 @@ class Flow:
     writes: list[set[str]] = field(default_factory=list)
     writers: dict[str, list[int]] = field(default_factory=dict)
     users: dict[str, list[int]] = field(default_factory=dict)
+    again: dict[int, bool] = field(default_factory=dict)
 
     @staticmethod
     def of(program: Program, ranges: LiveRanges) -> Flow:
@@ -115,6 +116,11 @@ class Flow:
 
     def runs_again(self, k: int) -> bool:
         """True if a node does the same whenever it runs on the same content."""
+        if k not in self.again:
+            self.again[k] = self._is_pure(k)
+        return self.again[k]
+
+    def _is_pure(self, k: int) -> bool:
         node = self.program.body[k]
         if (
             isinstance(node, SymbolAssign)
@@ -122,7 +128,7 @@ class Flow:
             or self.unstable & used_symbols(node, self.program)
         ):
             return False
-        return all(_is_pure(n) for n in walk((node,)) if isinstance(n, NodeCall))
+        return all(_is_pure_call(n) for n in walk((node,)) if isinstance(n, NodeCall))
 
     def changes(self, name: str, first: int, last: int) -> bool:
         """True if a node from the first to the last, exclusive, writes a container."""
@@ -133,7 +139,7 @@ class Flow:
         return self.program.containers[name].transient and not self.changes(name, 0, first)
 
 
-def _is_pure(call: NodeCall) -> bool:
+def _is_pure_call(call: NodeCall) -> bool:
     if isinstance(call.node, (CallsPython, CheckpointSchedule)):
         return False
     return isinstance(call, CustomCall) or isinstance(call.node, nd.LibraryNode)

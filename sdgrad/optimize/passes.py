@@ -23,12 +23,14 @@ from sdgrad.optimize.dataflow.function_reuse import reuse_functions
 from sdgrad.optimize.dataflow.initialization_sinking import fill_late
 from sdgrad.optimize.dataflow.own_temporaries import own_temporaries
 from sdgrad.optimize.dataflow.reshape_views import view_reshaped
+from sdgrad.optimize.dataflow.turned_layout import turn_layouts
 from sdgrad.optimize.dataflow.unread_results import compute_less
 from sdgrad.optimize.gpu.kernels import place_on_device
 from sdgrad.optimize.gpu.partial_sums import share_sums
 from sdgrad.optimize.locality.data_layout import arrange_temporaries
 from sdgrad.optimize.locality.loop_interchange import walk_memory
 from sdgrad.optimize.locality.nontemporal_stores import stream_results
+from sdgrad.optimize.locality.ring_splitting import split_rings
 from sdgrad.optimize.locality.row_fusion import fuse_rows
 from sdgrad.optimize.locality.threads import choose_threads
 from sdgrad.optimize.locality.transposed_arguments import turn_arguments
@@ -89,7 +91,14 @@ PASSES: tuple[Pass, ...] = (
         "Compute the singular values alone where nobody reads the vectors, and the like.",
         after=("custom-calls",),
     ),
-    replace(FUSION, optional=True, after=("custom-calls",)),
+    Pass(
+        "turned-layouts",
+        Plain(turn_layouts),
+        UNORDERED,
+        "Store a temporary as it is computed where it is stored turned, as in the adjoint of a periodic grid.",
+        after=("custom-calls", "own-temporaries"),
+    ),
+    replace(FUSION, optional=True, after=("custom-calls", "turned-layouts")),
     Pass(
         "dead-clears",
         Plain(drop_clears),
@@ -151,7 +160,7 @@ PASSES: tuple[Pass, ...] = (
         Plain(gather_neighbours),
         UNORDERED,
         "Gather from the neighbours in the adjoint of a stencil instead of adding to them: one pass over "
-        "the interior, and slabs around it (Hückelheim et al., ICPP 2019).",
+        "the interior, and slabs around it (Hückelheim et al., ICPP 2019); one pass over all of a periodic grid.",
         after=("fusion", "dead-stores"),
     ),
     Pass(
@@ -260,6 +269,15 @@ PASSES: tuple[Pass, ...] = (
         SCHEDULED,
         "Make the innermost loop walk memory (Allen & Kennedy 2001, 5.2).",
         after=("data-layout", "blas-calls"),
+    ),
+    Pass(
+        "ring-splitting",
+        Plain(split_rings),
+        SCHEDULED,
+        "Split innermost loops where a subscript begins again at the other end, as of a periodic grid, so that each "
+        "part walks memory (Allen & Kennedy 2001, 5.3).",
+        on=CPU,
+        after=("loop-interchange",),
     ),
     Pass(
         "reshape-views",

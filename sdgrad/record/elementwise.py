@@ -279,9 +279,13 @@ def _symbolic(ufunc: np.ufunc, operands: Sequence[Any]) -> Any:
         return None
     parts: list[Any] = [x.expr if isinstance(x, Number) else sympy.Integer(x) for x in operands]
     if ufunc in (np.floor_divide, np.remainder):  # those of generated code are cut off, not rounded down
-        positive = isinstance(operands[0], Number) and is_positive(operands[0])
-        if not (positive and parts[1].is_Integer and parts[1] > 0):
+        if not (isinstance(operands[0], Number) and parts[1].is_Integer and parts[1] > 0):
             return None
+        if not is_positive(operands[0]):  # as in (i - 1) % n
+            further = whole[0].recorder.symbolic(parts[0] + parts[1], origin(*operands))
+            if ufunc is np.floor_divide or not is_positive(further):
+                return None
+            parts[0] = further.expr
     return whole[0].recorder.symbolic(SYMBOLIC[ufunc](*parts), origin(*operands))
 
 

@@ -313,11 +313,24 @@ def _chosen(recorder: Recorder, tensor: Any, extent: Dim, is_checked: bool, inde
         and known.size
         and known.min() >= 0
     ):
-        return tensor[index]
+        turn = _turn_of(known, extent)
+        if turn is None:
+            return tensor[index]
+        at = index if tensor.place is None else tensor.place(index)
+        place = sympy.sympify(at[int(np.argmax(known.shape))])
+        return sympy.Mod(place + turn, extent) if turn else place
     found, size = tensor[index], recorder.element(extent, np.int64)
     if not is_checked:
         found = or_first(found, size)
     return found + size * (found < 0).astype(np.int64)
+
+
+def _turn_of(known: np.ndarray, extent: Dim) -> int | None:
+    """Return the first of indices that count once around an axis, as ``(np.arange(n) + 1) % n``; None of others."""
+    if not known.size == max(known.shape) == extent:
+        return None
+    first = int(known.flat[0])
+    return first if np.array_equal(known.ravel(), (np.arange(known.size) + first) % known.size) else None
 
 
 def _axes_of_view(plain: Sequence[Any], spots: Sequence[int]) -> list[int]:

@@ -21,6 +21,7 @@ from sdgrad.analysis.cost_model import trips
 from sdgrad.analysis.uses import used
 from sdgrad.config import config
 from sdgrad.program.tree import Block, Container, Expr, Leaf, Load, Loop, Program, Store, children, local_names, walk
+from sdgrad.program.turned import straight
 from sdgrad.symbolic.expr import free_names, sym
 
 
@@ -127,7 +128,7 @@ def _moves(accesses: list[Load | Store], name: str) -> Iterator[tuple[str, int |
 
 def _slope(expr: Expr, name: str) -> Expr:
     """Return the coefficient of a name in an affine expression; 0 if it is no number."""
-    slope = sympy.expand(expr).coeff(sym(name))
+    slope = sympy.expand(straight(expr)).coeff(sym(name))
     return slope if slope.is_number else sympy.Integer(0)
 
 

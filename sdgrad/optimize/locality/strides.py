@@ -6,6 +6,7 @@ import sympy
 from dace import data as dt
 
 from sdgrad.program.tree import Container, Leaf, Load, Param, Program, Store
+from sdgrad.program.turned import straight
 from sdgrad.symbolic.expr import Expr, sym
 
 
@@ -22,12 +23,13 @@ def contiguous(leaf: Leaf, program: Program) -> Param | None:
 def steps(access: Load | Store, param: Param, program: Program) -> Expr | None:
     """Return the stride of an access along a parameter, in elements; None for scalars.
 
-    The stride is the distance between the elements that two neighbouring iterations access.
+    The stride is the distance between the elements that two neighbouring iterations access, on a ring but once.
     """
     container = program.containers.get(access.container)
     if container is None or isinstance(container.desc, dt.Scalar):
         return None
-    place = sum((i * n for i, n in zip(access.index, container.desc.strides, strict=True)), sympy.Integer(0))
+    index = map(straight, access.index)
+    place = sum((i * n for i, n in zip(index, container.desc.strides, strict=True)), sympy.Integer(0))
     return sympy.expand(place).coeff(sym(param.name))
 
 

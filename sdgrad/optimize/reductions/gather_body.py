@@ -18,8 +18,9 @@ from sdgrad.optimize.reductions.stencil_terms import Group, Term
 from sdgrad.program.leaves import rename_instr
 from sdgrad.program.names import Names
 from sdgrad.program.tree import SCALAR, Instr, Let, Load, Param, Store
+from sdgrad.program.turned import unturned
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import sym, to_ast
+from sdgrad.symbolic.expr import to_ast
 
 
 @dataclass
@@ -27,6 +28,8 @@ class GatherBody:
     """Collect the instructions of one nest; ``known`` holds the names of its conditions, by their text."""
 
     names: Names
+    params: Sequence[Param]
+    group: Group
     body: list[Instr] = field(default_factory=list)
     known: dict[str, str] = field(default_factory=dict)
 
@@ -36,10 +39,10 @@ class GatherBody:
         self.body.append(Let(name, value))
         return name
 
-    def inside(self, params: Sequence[Param], box: Box) -> str | None:
+    def inside(self, box: Box) -> str | None:
         """Return the name of the condition that an iteration lies in a box; None if all do."""
         tests: list[ast.expr] = []
-        for p, (low, high) in zip(params, box, strict=True):
+        for p, (low, high) in zip(self.params, box, strict=True):
             here = code.name(p.name)
             if not (p.start - low).is_nonnegative:
                 tests.append(ast.Compare(left=here, ops=[ast.GtE()], comparators=[to_ast(low)]))
@@ -56,9 +59,11 @@ class GatherBody:
     def term(self, term: Term, when: str | None) -> ast.expr:
         """Append the computation of a term, shifted to the element that receives it; zero if ``when`` does not hold."""
         names = {i.name: self.names.fresh(i.name) for i in term.body if not isinstance(i, Store)}
-        shift = {p: sym(p) - o for p, o in term.offset.items() if o}
+        shift = self.group.sources(term, self.params)
         for instr in term.body:
             moved = rename_instr(instr, names, shift)
+            if isinstance(moved, Load) and self.group.rings:
+                moved = replace(moved, index=tuple(unturned(e, tuple(self.params)) for e in moved.index))
             if isinstance(moved, Load) and when is not None and moved.index != SCALAR:
                 guard = code.both(moved.guard, when)
                 assert guard is not None
@@ -67,9 +72,9 @@ class GatherBody:
         value = code.name(names[term.value])
         return value if when is None else code.choose(code.name(when), value, code.constant(0))
 
-    def old_value(self, group: Group, zeroed: str | None) -> ast.expr:
+    def old_value(self, zeroed: str | None) -> ast.expr:
         """Append a load of the element's old value, which counts unless the condition ``zeroed`` holds."""
         name = self.names.fresh("v")
         guard = self.let(ast.UnaryOp(op=ast.Not(), operand=code.name(zeroed))) if zeroed is not None else None
-        self.body.append(Load(name, group.container, group.index, guard))
+        self.body.append(Load(name, self.group.container, self.group.index, guard))
         return code.name(name)

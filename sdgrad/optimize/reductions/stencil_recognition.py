@@ -1,8 +1,9 @@
 """Recognize the stencils of a leaf: sums into one container at constant offsets from each iteration's own element.
 
 In ``a[i - 1] += t; a[i] += u; a[i + 1] += v`` the subscripts differ by constants, and each parameter is the only one
-in its dimension. The three stores are a group with offsets 0, 1 and 2 from its first store. Groups are declined if the
-container is read, has other than plain sums, or has a halo that is large compared with the interior.
+in its dimension. The three stores are a group with offsets 0, 1 and 2 from its first store. In ``a[i] += t;
+a[(i + 1) % n] += u`` with all ``i`` from 0 to ``n - 1`` the offsets 0 and 1 are steps on a ring. Groups are declined if
+the container is read, has other than plain sums, or has a halo that is large compared with the interior.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import TypeAlias
 from sdgrad.config import config
 from sdgrad.optimize.reductions.stencil_terms import Group, Term, is_light
 from sdgrad.program.leaves import slice_for
-from sdgrad.program.tree import Expr, Leaf, Param, Program, Store
+from sdgrad.program.tree import Expr, Instr, Leaf, Let, Param, Program, Store
+from sdgrad.program.turned import straight, turned
 from sdgrad.rewrite.dead_code import drop_stores
 from sdgrad.symbolic.expr import free_names, sym
 
@@ -51,7 +53,8 @@ def _first_stencil(leaf: Leaf, program: Program) -> Group | None:
     if leaf.sequential or not leaf.params or not is_box(leaf.params):
         return None
     for (container, shape), stores in _candidates(leaf, program).items():
-        group = _group(leaf, container, shape, stores) if len(stores) > 1 else None
+        is_one = len(stores) == 1 and not any(turned(e) for e in stores[0].index)
+        group = None if is_one else _group(leaf, container, shape, stores)
         if group is not None and _pays(leaf, group):
             return group
     return None
@@ -67,7 +70,7 @@ def _candidates(leaf: Leaf, program: Program) -> dict[tuple[str, Shape], list[St
         if s.guard is not None or free_names(*s.index) & leaf.defined:
             continue
         if program.root(s.container) not in read | others:
-            shape = tuple(param_of(e, params) or e for e in s.index)
+            shape = tuple(param_of(straight(e), params) or e for e in s.index)
             found.setdefault((s.container, shape), []).append(s)
     return found
 
@@ -77,15 +80,42 @@ def _group(leaf: Leaf, container: str, shape: Shape, stores: list[Store]) -> Gro
     position = _positions(shape, {p.name for p in leaf.params})
     if position is None:
         return None
-    index = stores[0].index
+    rings = _rings(leaf, position, stores)
+    if rings is None:
+        return None
+    index = tuple(sym(e) if e in rings else stores[0].index[d] for d, e in enumerate(map(str, shape)))
     terms = []
     for s in stores:
-        offset = {p: s.index[d] - index[d] for p, d in position.items()}
-        if not all(o.is_Integer for o in offset.values()):
-            return None
+        offset = {p: _offset(s.index[d], index[d], rings.get(p)) for p, d in position.items()}
         body = slice_for(leaf.body, {s.value})
+        if not all(o.is_Integer for o in offset.values()) or any(
+            o and p in _values(body) & rings.keys() for p, o in offset.items()
+        ):
+            return None
         terms.append(Term(s.value, body, {p: int(o) for p, o in offset.items()}))
-    return Group(container, index, position, tuple(stores), tuple(terms))
+    return Group(container, index, position, tuple(stores), tuple(terms), rings)
+
+
+def _rings(leaf: Leaf, position: dict[str, int], stores: Sequence[Store]) -> dict[str, int] | None:
+    """Return the sizes of dimensions on a ring, by parameter; None unless that has a value for each element."""
+    rings: dict[str, int] = {}
+    for p in leaf.params:
+        sizes = {t.size for s in stores if (t := turned(s.index[position[p.name]])) is not None}
+        if sizes and (len(sizes) > 1 or p.start != 0 or p.stop != min(sizes) - 1):
+            return None
+        if sizes:
+            rings[p.name] = sizes.pop()
+    return rings
+
+
+def _offset(expr: Expr, own: Expr, ring: int | None) -> Expr:
+    """Return by how much a subscript differs from an iteration's own one."""
+    return (expr if ring is None else straight(expr)) - own
+
+
+def _values(body: Sequence[Instr]) -> set[str]:
+    """Return the names that values are computed from."""
+    return {n for i in body if isinstance(i, Let) for n in i.names}
 
 
 def _positions(shape: Shape, params: Collection[str]) -> dict[str, int] | None:

@@ -10,24 +10,22 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sdgrad.config import config
 from sdgrad.program.leaves import slice_for
 from sdgrad.program.tree import SCALAR, Expr, Instr, Let, Load, Param, Store
+from sdgrad.program.turned import turn
+from sdgrad.symbolic.expr import sym
 
 
 @dataclass(frozen=True)
 class Term:
-    """A value that each iteration adds to the element at ``offset`` from its own."""
+    """A value that each iteration adds to the element at ``offset`` from its own; on a ring, one of 0 to size - 1."""
 
     value: str
     body: tuple[Instr, ...]
     offset: dict[str, int]
-
-    def receivers(self, params: Sequence[Param]) -> list[tuple[Expr, Expr]]:
-        """Return the box of the elements that receive the term, in iterations whose own elements they are."""
-        return [(p.start + self.offset[p.name], p.stop + self.offset[p.name]) for p in params]
 
 
 @dataclass(frozen=True)
@@ -36,6 +34,7 @@ class Group:
 
     :param index: the subscript of an iteration's own element.
     :param position: the dimension of each parameter.
+    :param rings: the sizes of dimensions on which the last element is next to the first one, by their parameters.
     """
 
     container: str
@@ -43,11 +42,23 @@ class Group:
     position: dict[str, int]
     stores: tuple[Store, ...]
     terms: tuple[Term, ...]
+    rings: dict[str, int] = field(default_factory=dict)
 
     def reach(self, param: str) -> tuple[int, int]:
-        """Return the least and the largest offset along a parameter."""
-        offsets = [t.offset[param] for t in self.terms]
+        """Return the least and the largest offset along a parameter; on a ring every element has all neighbours."""
+        offsets = [0 if param in self.rings else t.offset[param] for t in self.terms]
         return min(offsets), max(offsets)
+
+    def receivers(self, term: Term, params: Sequence[Param]) -> list[tuple[Expr, Expr]]:
+        """Return the box of the elements that receive a term, in iterations whose own elements they are."""
+        steps = {p.name: 0 if p.name in self.rings else term.offset[p.name] for p in params}
+        return [(p.start + steps[p.name], p.stop + steps[p.name]) for p in params]
+
+    def sources(self, term: Term, params: Sequence[Param]) -> dict[str, Expr]:
+        """Return, for an element, the iteration whose term it receives: the parameters that differ from its own."""
+        moved = {p: o for p, o in term.offset.items() if o}
+        given = tuple(params)
+        return {p: turn(sym(p), -o, self.rings[p], given) if p in self.rings else sym(p) - o for p, o in moved.items()}
 
 
 def is_light(body: Sequence[Instr]) -> bool:
@@ -59,11 +70,15 @@ def is_light(body: Sequence[Instr]) -> bool:
 
 
 def shared_parts(group: Group) -> dict[str, str]:
-    """Map the value of each costly term to the value to store: its last costly value if terms share it, else itself."""
+    """Map the value of each costly term to the value to store: its last costly value if terms share it, else itself.
+
+    On rings, where one nest has all terms, those that share nothing are computed there.
+    """
     heavy = [t for t in group.terms if not is_light(t.body)]
     costly = {t.value: _last_costly(t) for t in heavy}
     common = Counter(costly.values())
-    return {t.value: costly[t.value] if common[costly[t.value]] > 1 else t.value for t in heavy}
+    shared = {t.value: costly[t.value] for t in heavy if common[costly[t.value]] > 1}
+    return shared if group.rings else {t.value: shared.get(t.value, t.value) for t in heavy}
 
 
 def with_part(term: Term, part: Load) -> tuple[Instr, ...]:

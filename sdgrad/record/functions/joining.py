@@ -10,7 +10,7 @@ import numpy as np
 import sympy
 
 from sdgrad.errors import ParseError
-from sdgrad.record.elements import dim
+from sdgrad.record.elements import Element, dim
 from sdgrad.record.elementwise import common
 from sdgrad.record.functions.arguments import (
     lines,
@@ -38,6 +38,7 @@ from sdgrad.record.functions.table import active, all_known, array, content, fix
 from sdgrad.record.growth import as_one
 from sdgrad.record.indexing import item, view
 from sdgrad.record.stores import fill
+from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, holds_recorded, is_recorded
 
 
@@ -250,22 +251,34 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     a = array(a)
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), a.shape)
-    found, shifts = duplicate(a), [settled(n) for n in several(fixed(shift))]
+    found, shifts = a, [settled(n) for n in several(fixed(shift))]
     axes = several(axis)
     count = max(len(shifts), len(axes))
     if {len(shifts), len(axes)} > {1, count}:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences of one length")
     for by, along_ in zip(shifts * (count // len(shifts)), axes * (count // len(axes)), strict=True):
         found = _rolled(found, by, static_axis(along_, a.ndim))
-    return found
+    return duplicate(a) if found is a else found
 
 
-def _rolled(a: Any, by: Any, axis: int) -> Array:
+def _rolled(a: Array, by: Any, axis: int) -> Array:
+    """Return an array turned along an axis; itself if nothing moves."""
     n = a.tensor.shape[axis]
     if is_recorded(by):  # only a run knows where the cut is
         return item(a, lines(a.ndim, axis, (known(np.arange(n)) - by) % n))
     cut = (-static(by)) % n if n != 0 else 0
-    return concatenate([along(a, axis, slice(cut, None)), along(a, axis, slice(None, cut))], axis) if cut != 0 else a
+    if cut == 0:
+        return a
+    if not isinstance(n, int):
+        return concatenate([along(a, axis, slice(cut, None)), along(a, axis, slice(None, cut))], axis)
+    source = a.recorder.content(a)
+    if not isinstance(source, Tensor):  # all elements are one number
+        return a
+
+    def turned(*index: sympy.Expr) -> Element:
+        return source[tuple(sympy.Mod(i + cut, n) if d == axis else i for d, i in enumerate(index))]
+
+    return a.recorder.array(a.recorder.compute(a.tensor.shape, a.dtype, turned))
 
 
 def rearranged(a: Array, axis: int, order: np.ndarray) -> Array:

@@ -22,7 +22,7 @@ body
 def stencil():
     found = program(STENCIL)
     ((group,), _) = stencils(found.body[0], found)
-    return group, found.body[0].params, GatherBody(all_names(found))
+    return group, GatherBody(all_names(found), found.body[0].params, group)
 
 
 def box(low, high):
@@ -34,28 +34,28 @@ def written(body):
 
 
 def test_a_term_is_shifted():
-    group, _, body = stencil()
+    group, body = stencil()
     assert ast.unparse(body.term(group.terms[1], None)) == "t_0"
     assert written(body) == ["t_0 = x[i - 1]"]
 
 
 def test_a_guarded_term():
-    group, params, body = stencil()
-    when = body.inside(params, box("1", "25"))
+    group, body = stencil()
+    when = body.inside(box("1", "25"))
     value = body.term(group.terms[1], when)
     assert written(body) == ["v = i >= 1", "t_0 = x[i - 1] if v"]
     assert ast.unparse(value) == "t_0 if v else 0"
 
 
 def test_conditions():
-    _, params, body = stencil()
-    assert body.inside(params, box("0", "19")) is None, "true of all iterations"
-    assert body.inside(params, box("1", "18")) == body.inside(params, box("1", "18")) == "v"
+    _, body = stencil()
+    assert body.inside(box("0", "19")) is None, "true of all iterations"
+    assert body.inside(box("1", "18")) == body.inside(box("1", "18")) == "v"
     assert written(body) == ["v = i >= 1 and i <= 18"]
 
 
 def test_the_old_value():
-    group, _, body = stencil()
-    body.old_value(group, None)
-    body.old_value(group, "zeroed")
+    _, body = stencil()
+    body.old_value(None)
+    body.old_value("zeroed")
     assert written(body) == ["v = a[i]", "v_1 = not zeroed", "v_0 = a[i] if v_1"]

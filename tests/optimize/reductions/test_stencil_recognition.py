@@ -4,6 +4,7 @@ import pytest
 from treetext import program
 
 from sdgrad.optimize.reductions.stencil_recognition import param_of, stencils
+from sdgrad.program.turned import turn
 from sdgrad.symbolic.expr import sym
 
 I, J, N = map(sym, "ijn")
@@ -55,6 +56,20 @@ def test_offsets():
 def test_declines(stores, head, value):
     groups, rest = found(stores, head, value)
     assert groups == [] and len(rest.stores) == len(stores)
+
+
+def test_rings():
+    """Steps on a ring are from 0 to its size; a parameter that does not go around it makes none."""
+    stores = ("a[i, (j + 3) % 30] += t", "a[i, j] += t", "a[(i + 19) % 20, j] += t")
+    (group,), rest = found(stores)
+    assert [t.offset for t in group.terms] == [{"i": 0, "j": 3}, {"i": 0, "j": 0}, {"i": 19, "j": 0}]
+    assert group.rings == {"i": 20, "j": 30} and group.reach("i") == group.reach("j") == (0, 0)
+    assert group.index == (I, J) and not rest.stores
+    params = program(DECLARATIONS + f"  {HEAD}:\n    t = x[i, j]\n    a[i, j] = t").body[0].params
+    assert group.sources(group.terms[0], params) == {"j": turn(J, -3, 30, params)}
+    assert found(stores, "map i=1:20, j=0:30")[0] == []
+    assert found(stores, value="x[i, j] + j")[0] == [], "the parameter is a value as well"
+    assert len(found(stores[:1])[0]) == 1, "a single term is gathered, too"
 
 
 def test_parameter_of_an_index():
