@@ -40,7 +40,7 @@ def _reversible(trips: int, state: int, tape: int, room: int) -> np.ndarray:
 
 
 LARGEST_TABLE, SPLITS_TRIED = 1 << 17, 1 << 27
-"""As in ``sdgrad_schedule.h``: entries of a table, and splits tried to fill it."""
+"""As in ``checkpoint_tables.cpp``: entries of a table, and splits tried to fill it."""
 
 
 def table_bytes(trips: int, state: int, tape: int, room: int, mixed: bool = True) -> int:

@@ -12,6 +12,7 @@ from sdgrad.tape.schedule_counts import online_runs
 
 SOURCE = """
 #include "sdgrad_online_schedule.h"
+#include "../native/checkpoint_tables.cpp"
 using Online = sdgrad::OnlineSchedule;
 extern "C" {
 void start(int64_t places, int64_t block, int disk, int64_t *n) {

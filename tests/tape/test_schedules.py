@@ -11,7 +11,7 @@ from sdgrad.runtime.libraries.checkpoint_schedule import BEFORE_ITEMS, NO_DISK, 
 from sdgrad.tape.schedule_counts import divisions, runs_in_blocks, runs_of_states
 
 SOURCE = """
-#include "sdgrad_schedule.h"
+#include "../native/checkpoint_tables.cpp"
 extern "C" {
 int64_t items(int64_t trips, int64_t state, int64_t room, int64_t block, int64_t places) {
     return sdgrad::schedule_items(trips, state, room, block, places);

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sdgrad.runtime.compile.compiler import run
+from sdgrad.config import config
+from sdgrad.runtime import INCLUDE
+from sdgrad.runtime.compile.compiler import compiler_name, flags, run
 from sdgrad.runtime.compile.file_lock import make_once
 from sdgrad.runtime.compile.progress import working
 
@@ -18,6 +22,20 @@ class NativeObject:
     source: Path
     target: Path
     what: str
+
+    @staticmethod
+    def of_source(source: Path, header: Path, options: Sequence[str], name: str, what: str) -> NativeObject:
+        """Return the object of a file and its header, for the current compiler, processor and folder of programs.
+
+        :param options: beside those for the processor.
+        :param name: how its file begins.
+        """
+        processor = [f for f in flags() if f.startswith("-m")]
+        given = [*processor, *options, "-std=c++20", "-fPIC", "-fopenmp", "-fvisibility=hidden", "-w", f"-I{INCLUDE}"]
+        command = (compiler_name(), *given)
+        texts = [source.read_text(), header.read_text(), *command]
+        key = hashlib.sha256(" ".join(texts).encode()).hexdigest()[:16]
+        return NativeObject(command, source, config.cache_folder / f"{name}_{key}.o", what)
 
     def make(self) -> Path:
         """Compile it, unless it exists, and return its path.

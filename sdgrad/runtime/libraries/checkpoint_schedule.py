@@ -1,12 +1,13 @@
 """Define the library node that drives loops with checkpoints: it says what runs next.
 
 The schedules of loops with a known number of trips are in ``sdgrad_schedule.h``, those of others in
-``sdgrad_online_schedule.h``.
+``sdgrad_online_schedule.h``. Their tables are compiled once for all programs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import dace
@@ -17,8 +18,10 @@ from dace.transformation.transformation import ExpandTransformation
 
 from sdgrad.program.tree import Node, NodeCall
 from sdgrad.runtime import INCLUDE
+from sdgrad.runtime.compile.native_object import NativeObject
 from sdgrad.runtime.libraries.triangular_solve import LOOPS, cpp_tasklet
 
+TABLES = Path(__file__).parent.parent / "native" / "checkpoint_tables.cpp"
 HEADER = str(INCLUDE / "sdgrad_online_schedule.h")
 HEADER_OF_FILES = str(INCLUDE / "sdgrad_disk.h")
 FORWARDS = ("save", "first", "taped", "last", "into", "into_unit")
@@ -71,6 +74,36 @@ def count_of_online_numbers(places: int) -> int:
     return len(PARTS) + 7 + 3 * places
 
 
+def table_object() -> NativeObject:
+    """Return the compiled tables of checkpoints."""
+    return NativeObject.of_source(
+        TABLES, INCLUDE / "sdgrad_schedule.h", ("-O3",), "checkpoints", "tables of checkpoints"
+    )
+
+
+@dace.library.environment
+class Tables:
+    """The object that programs with schedules are linked with."""
+
+    cmake_minimum_version = None
+    cmake_packages: ClassVar[list] = []
+    cmake_variables: ClassVar[dict] = {}
+    cmake_includes: ClassVar[list] = []
+    cmake_compile_flags: ClassVar[list] = []
+    cmake_link_flags: ClassVar[list] = []
+    cmake_files: ClassVar[list] = []
+    headers: ClassVar[list] = []
+    state_fields: ClassVar[list] = []
+    init_code = ""
+    finalize_code = ""
+    dependencies: ClassVar[list] = []
+
+    @staticmethod
+    def cmake_libraries() -> list[str]:
+        """Return the object to link, compiled first if it does not exist."""
+        return [str(table_object().make())]
+
+
 @dace.library.environment
 class OneMemory:
     """Tell the compiler that numbers of different types may take the same memory; loops of gathers get slower by it."""
@@ -94,7 +127,7 @@ class OneMemory:
 class ExpandCall(ExpandTransformation):
     """Expand to a call."""
 
-    environments: ClassVar[list] = []
+    environments: ClassVar[list] = [Tables]
 
     @staticmethod
     def expansion(node: CheckpointSchedule, state: dace.SDFGState, sdfg: dace.SDFG, **kwargs: Any) -> nd.Tasklet:
@@ -109,7 +142,7 @@ class ExpandCall(ExpandTransformation):
 class ExpandOfSeveralTypes(ExpandCall):
     """Expand to a call, of a program whose states and tapes share memory and are of several types."""
 
-    environments: ClassVar[list] = [OneMemory]
+    environments: ClassVar[list] = [Tables, OneMemory]
 
 
 @dace.library.node

@@ -16,7 +16,7 @@ from dace import properties
 from dace.transformation.transformation import ExpandTransformation
 
 from sdgrad.runtime import INCLUDE
-from sdgrad.runtime.compile.random_object import RandomObject
+from sdgrad.runtime.compile.random_object import random_object
 
 IMPLEMENTATION = "Philox"
 OPERANDS = ("_a", "_b")
@@ -64,7 +64,7 @@ class Philox:
     @staticmethod
     def cmake_libraries() -> list[str]:
         """Return the object to link, compiled first if it does not exist."""
-        return [str(RandomObject.of().make())]
+        return [str(random_object().make())]
 
 
 @dace.library.expansion
