@@ -16,8 +16,10 @@ from sdgrad.config import config, device
 from sdgrad.errors import CompilationFailed
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile.call_library import CallLibrary
+from sdgrad.runtime.compile.checkpoint_tables import table_object
 from sdgrad.runtime.compile.compiler import DACE_INCLUDE, compiler_name, flags, run
 from sdgrad.runtime.compile.file_lock import make_once
+from sdgrad.runtime.compile.native_object import NativeObject
 from sdgrad.runtime.compile.openblas_wheel import include_folders, is_installed
 from sdgrad.runtime.compile.progress import working
 
@@ -119,6 +121,7 @@ def _make_quietly(header: Header) -> None:
     with contextlib.suppress(CompilationFailed, OSError):
         header.make()
         CallLibrary.of().make()
+        table_object().make()
 
 
 def _cores() -> int:
@@ -126,12 +129,13 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def preparations() -> Iterator[tuple[str, Header | CallLibrary]]:
+def preparations() -> Iterator[tuple[str, Header | CallLibrary | NativeObject]]:
     """List what is compiled once for the current settings, with what it is; nothing for GPUs (nvcc has no headers)."""
     if device() == "cpu":
         yield "header for programs", Header.of(without_parts())
         yield "header for programs with special functions", Header.of(without_parts(special=True))
         yield "library for calls", CallLibrary.of()
+        yield "tables of checkpoints", table_object()
 
 
 def prepare() -> None:

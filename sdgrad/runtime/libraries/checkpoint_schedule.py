@@ -7,7 +7,6 @@ The schedules of loops with a known number of trips are in ``sdgrad_schedule.h``
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import dace
@@ -18,10 +17,9 @@ from dace.transformation.transformation import ExpandTransformation
 
 from sdgrad.program.tree import Node, NodeCall
 from sdgrad.runtime import INCLUDE
-from sdgrad.runtime.compile.native_object import NativeObject
+from sdgrad.runtime.compile.checkpoint_tables import table_object
 from sdgrad.runtime.libraries.triangular_solve import LOOPS, cpp_tasklet
 
-TABLES = Path(__file__).parent.parent / "native" / "checkpoint_tables.cpp"
 HEADER = str(INCLUDE / "sdgrad_online_schedule.h")
 HEADER_OF_FILES = str(INCLUDE / "sdgrad_disk.h")
 FORWARDS = ("save", "first", "taped", "last", "into", "into_unit")
@@ -72,13 +70,6 @@ def count_of_numbers(trips: int, state: int, room: int, disk: Disk = NO_DISK) ->
 def count_of_online_numbers(places: int) -> int:
     """Return how many numbers a schedule has that keeps some states of a loop with any number of trips."""
     return len(PARTS) + 7 + 3 * places
-
-
-def table_object() -> NativeObject:
-    """Return the compiled tables of checkpoints."""
-    return NativeObject.of_source(
-        TABLES, INCLUDE / "sdgrad_schedule.h", ("-O3",), "checkpoints", "tables of checkpoints"
-    )
 
 
 @dace.library.environment
