@@ -26,6 +26,11 @@ def scaled_product(A: dace.float64[N, N], B: dace.float64[N, N], C: dace.float64
     C[:] = alpha * (A @ B)
 
 
+@dace.program
+def added(A: dace.float64[N], B: dace.float64[N]):
+    B[:] += A
+
+
 def diffuse_in_numpy(u: np.ndarray, steps: int) -> float:
     u = u.copy()
     for _ in range(steps):
@@ -63,14 +68,14 @@ def test_in_other_functions():
     A, B = np.random.default_rng(2).random((2, 5, 5))
 
     def loss(A, B, alpha):
-        return np.sum(product(A, B, alpha) ** 2)
+        return np.sum(product(A, B, alpha=alpha) ** 2)
 
     value, (dA, dalpha) = sdgrad.value_and_grad(loss, ("A", "alpha"))(A, B, 1.5)
     assert np.isclose(value, np.sum((1.5 * A @ B) ** 2))
     assert np.allclose(dA, 2 * 1.5**2 * (A @ B) @ B.T) and np.isclose(dalpha, 2 * 1.5 * np.sum((A @ B) ** 2))
     assert np.isclose(sdgrad.hessian(loss, "alpha")(A, B, 1.5), 2 * np.sum((A @ B) ** 2))
-    assert np.allclose(sdgrad.jvp(product, (A, B, 1.5), (A, B, 0.0))[1], 2 * 1.5 * A @ B)
-    rows = sdgrad.vmap(lambda s: np.sum(product(s * A, B, 1.0)))(np.arange(3.0))
+    assert np.allclose(sdgrad.jvp(lambda A, B: product(A, B, alpha=1.5), (A, B), (A, B))[1], 2 * 1.5 * A @ B)
+    rows = sdgrad.vmap(lambda s: np.sum(product(s * A, B, alpha=1.0)))(np.arange(3.0))
     assert np.allclose(rows, np.arange(3.0) * np.sum(A @ B))
 
 
@@ -78,7 +83,14 @@ def test_an_output_that_is_given():
     """It is written in place, and returned."""
     product, A = sdgrad.from_sdfg(scaled_product.to_sdfg(), ["C"]), np.eye(3)
     C = np.full((3, 3), 7.0)
-    assert np.array_equal(product(A, 2 * A, 3.0, C), 6 * A) and np.array_equal(C, 6 * A)
+    assert np.array_equal(product(A, 2 * A, C, 3.0), 6 * A) and np.array_equal(C, 6 * A)
+
+
+def test_the_order_of_parameters():
+    """It is that of the program; outputs that the graph reads have to be given, sizes need not be."""
+    assert list(inspect.signature(sdgrad.from_sdfg(scaled_product.to_sdfg(), "C")).parameters) == [*"ABC", "alpha", "N"]
+    A, B = np.ones((2, 3))
+    assert np.array_equal(sdgrad.from_sdfg(added.to_sdfg(), "B")(A, B, N=3), 2 * A) and np.array_equal(B, 2 * A)
 
 
 def test_later_changes_of_the_graph_change_nothing():
@@ -87,15 +99,20 @@ def test_later_changes_of_the_graph_change_nothing():
     product = sdgrad.from_sdfg(sdfg, "C")
     for state in list(sdfg.nodes()):
         sdfg.remove_node(state)
-    assert np.array_equal(product(np.eye(3), np.eye(3), 2.0), 2 * np.eye(3))
+    assert np.array_equal(product(np.eye(3), np.eye(3), alpha=2.0), 2 * np.eye(3))
 
 
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda f, A: f(A, A[:3], 1.0), ArgumentError, r"takes 'B' of shape \(N, N\), found one of shape \(3, 4\)"),
-        (lambda f, A: f(A[0], A, 1.0), ArgumentError, r"takes 'A' of shape \(N, N\), found one of shape \(4,\)"),
+        (lambda f, A: f(A, A[:3], alpha=1.0), ArgumentError, r"takes 'B' of shape \(N, N\), found one of shape \(3, 4\)"),
+        (lambda f, A: f(A[0], A, alpha=1.0), ArgumentError, r"takes 'A' of shape \(N, N\), found one of shape \(4,\)"),
         (lambda f, A: f(A, A), ArgumentError, "missing a required argument: 'alpha'"),
+        (lambda f, A: f(A, A.astype(int), alpha=1.0), ArgumentError, "takes 'B' of type float64, found int64"),
+        (lambda f, A: f(A, A, alpha=1j), ArgumentError, "takes 'alpha' of type float64, found complex128"),
+        (lambda f, A: f(A, A, alpha=1.0, N=5), ArgumentError, "is given N = 5, and arrays of 4"),
+        (lambda f, A: sdgrad.from_sdfg(f.sdfg, "alpha"), ArgumentError, "'alpha' is a number"),
+        (lambda f, A: sdgrad.from_sdfg(added.to_sdfg(), "B")(A[0]), ArgumentError, "missing a required argument: 'B'"),
         (lambda f, A: sdgrad.from_sdfg(scaled_product), ArgumentError, "a dace.SDFG is wanted, not a DaceProgram"),
         (lambda f, A: sdgrad.from_sdfg(f.sdfg, "Q"), NameNotFound, "no argument named 'Q'"),
         (lambda f, A: sdgrad.grad(f.sdfg)(A, A, A, 1.0), ParseError, r"use sdgrad.from_sdfg\(sdfg\)"),

@@ -136,8 +136,8 @@ class LoopRoom:
 
     @property
     def most(self) -> int:
-        """Return the units with which no trip runs twice."""
-        return self.given if self.fixed else self.trips * self.units.tape
+        """Return the units with which no trip runs twice: of a few trips less than for one state."""
+        return self.given if self.fixed else max(self.least, self.trips * self.units.tape)
 
     def bytes(self, given: int, disk: Disk = NO_DISK) -> int:
         """Return the bytes of so many units."""
