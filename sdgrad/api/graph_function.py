@@ -28,10 +28,10 @@ from sdgrad.record.recorder import Recorder
 def from_sdfg(sdfg: dace.SDFG, outputs: str | Sequence[str] = ()) -> GraphFunction:
     """Return a graph as a function: to call, to differentiate, and to call in other functions.
 
-    Its parameters are the graph's arguments by their names, in the order of the ``@dace.program`` that it is of, else in
-    DaCe's own: arrays, scalars, and symbols. Symbols that are sizes of arrays may be left out. What the graph writes of
-    its arguments it writes in place. Each combination of sizes is compiled at its first call, and has a plan of its own
-    if there is a ``memory_limit``.
+    Its parameters are the graph's arguments by their names, in the order of the ``@dace.program`` that it is of, else
+    in DaCe's own: arrays, scalars, and symbols. Symbols that are sizes of arrays may be left out. What the graph writes
+    of its arguments it writes in place. Each combination of sizes is compiled at its first call, and has a plan of its
+    own if there is a ``memory_limit``.
 
     :param sdfg: the graph. It is copied: what becomes of it later changes nothing.
     :param outputs: arrays whose final content is returned, in this order; a call may leave out those that the graph

@@ -15,6 +15,7 @@ from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name
 from sdgrad.errors import ArgumentError
 from sdgrad.machine.limits import Limit
+from sdgrad.memory.limited import UnknownSize
 from sdgrad.pipeline import differentiate, pushed, to_graph, to_limited_graph
 
 Names: TypeAlias = "str | nd.AccessNode | Sequence[str | nd.AccessNode]"
@@ -69,7 +70,11 @@ def _extended(sdfg: dace.SDFG, request: Request, stop: tuple[str, ...], separate
     if request.memory_limit is not None:
         if separate:
             raise ArgumentError("memory_limit is for one graph of both passes: leave out separate_sdfgs")
-        take_over(sdfg, to_limited_graph(sdfg, request, stop))
+        try:
+            take_over(sdfg, to_limited_graph(sdfg, request, stop))
+        except UnknownSize as error:
+            told = "sdgrad.from_sdfg makes a graph with symbols a function, whose gradients have a plan for each size"
+            raise UnknownSize(f"{error}. {told}") from None
         return sdfg
     result = differentiate(sdfg, request, stop)
     if separate:

@@ -78,9 +78,13 @@ class Limit:
 
 def _of_disk(given: Any) -> int:
     """Read a number of bytes of the disk."""
-    found = Limit.of(given)
+    wrong = ArgumentError(f'a limit for the disk is a number of bytes, or a text as "2GiB", not {given!r}')
+    try:
+        found = Limit.of(given)
+    except ArgumentError:
+        raise wrong from None
     if found is None or found.bytes is None:
-        raise ArgumentError(f'a limit for the disk is bytes, or a text as "2GiB", not {given!r}')
+        raise wrong
     return found.bytes
 
 

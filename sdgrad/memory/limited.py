@@ -177,7 +177,7 @@ def within(program: Program, request: Request, given: bool = False) -> tuple[Dif
         return made.smallest
     found = made.fastest(limit + theirs)
     if found is None or limit + request.memory_limit.beside < request.memory_limit.least:
-        raise _too_large(program, request.memory_limit, made.smallest[1], theirs)
+        raise _too_large(program, request.memory_limit, limit, made.smallest[1], theirs)
     return found
 
 
@@ -213,7 +213,6 @@ def unplaced(program: Program) -> Program:
             raise UnknownSize(
                 f"memory_limit: the size of '{name}' in '{program.name}', {size}, is known when the program runs, and "
                 "no plan can be made before. Leave the limit out, or use arrays whose shapes follow from arguments; a "
-                "graph with symbols can be made a function by sdgrad.from_sdfg, with a plan for each size; a "
                 "'while' or a 'break' inside of another loop may stand in a function of its own, with sdgrad.checkpoint"
             )
     return made
@@ -225,11 +224,17 @@ def primal_within(program: Program, limit: Limit) -> tuple[MemoryPlan, Limit]:
     return plan, replace(limit, beside=limit.beside + results(plan.apart), least=limit.beside + plan.bytes)
 
 
-def _too_large(program: Program, limit: Limit, least: MemoryPlan, theirs: int) -> MemoryLimitError:
-    """Return the error that says how much a program takes at least, and what for."""
+def _too_large(program: Program, limit: Limit, own: int, least: MemoryPlan, theirs: int) -> MemoryLimitError:
+    """Return the error that says how much a program takes at least, and what for.
+
+    :param own: bytes of the limit for the program.
+    """
     needed = max(limit.least, least.bytes - theirs + limit.beside)
     what = "\n".join(f"    {piece}" for piece in Timeline.of(least).at_peak()[:NAMED])
-    told = f"'{program.name}' takes {shown(needed)} at least ({needed:,} bytes), more than its memory_limit of {limit}"
+    allowed = f"{limit}, {shown(max(0, own + limit.beside))}" if limit.share is not None else str(limit)
+    told = (
+        f"'{program.name}' takes {shown(needed)} at least ({needed:,} bytes), more than its memory_limit of {allowed}"
+    )
     return MemoryLimitError(
         f'{told}: give it more, or "min" for as little as it can do with. Where most is live there are\n{what}', needed
     )

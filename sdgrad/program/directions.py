@@ -121,7 +121,7 @@ def _repeated(
         _collected(containers[mapping[name]], output, directions, containers, names, name in numbers)
         for name, output in zip(results, outputs, strict=True)
     ]
-    inner = [mapping[n] for n in (*seeds, *results)]
+    inner = [mapping[n] for n in (*seeds, *results, *written)]
     arguments = [*own, *(direction_name(n) for n in seeds if count is not None)]
     body = _closed(renamed(program.body, mapping), containers, [*arguments, *inner])
     loops = as_loops(trips, (*start, *body, *out), Source(label=f"directions of {', '.join(seeds)}"))

@@ -105,7 +105,11 @@ def test_later_changes_of_the_graph_change_nothing():
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda f, A: f(A, A[:3], alpha=1.0), ArgumentError, r"takes 'B' of shape \(N, N\), found one of shape \(3, 4\)"),
+        (
+            lambda f, A: f(A, A[:3], alpha=1.0),
+            ArgumentError,
+            r"takes 'B' of shape \(N, N\), found one of shape \(3, 4\)",
+        ),
         (lambda f, A: f(A[0], A, alpha=1.0), ArgumentError, r"takes 'A' of shape \(N, N\), found one of shape \(4,\)"),
         (lambda f, A: f(A, A), ArgumentError, "missing a required argument: 'alpha'"),
         (lambda f, A: f(A, A.astype(int), alpha=1.0), ArgumentError, "takes 'B' of type float64, found int64"),

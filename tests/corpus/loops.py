@@ -558,3 +558,11 @@ def variable_of_a_loop_that_was_left(x):
                 break
         y[i + 1] = y[i] * a
     return np.sum(y * y) * k
+
+
+# Hessians copied the argument outside of the scope that had it, where the tape's size is known only in the loop.
+@program(_arguments(3), "corpus both")
+def overwritten_argument_in_a_while_loop(X):
+    while X[0] * X[0] > 0.3:
+        X[:] = 0.8 * np.sin(X)
+    return np.sum(X * X * X)
