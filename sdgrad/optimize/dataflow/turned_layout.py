@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from sdgrad.analysis.uses import used
+from sdgrad.analysis.uses import only_in_leaves
 from sdgrad.program.leaves import mentioned, slice_for
 from sdgrad.program.tree import (
     Expr,
@@ -24,7 +24,6 @@ from sdgrad.program.tree import (
     Node,
     Program,
     Store,
-    local_names,
     rewritten,
     walk,
 )
@@ -60,24 +59,14 @@ def _changes(program: Program) -> Iterator[tuple[str, list[Turn]]]:
         for s in leaf.stores:
             stores.setdefault(s.container, []).append((leaf, s))
     asked = [n for n, found in stores.items() if any(turned(e) for _, s in found for e in s.index)]
-    free = _of_leaves(program, asked) if asked else set()
+    own = {n for n in asked if program.containers[n].transient and program.containers[n].view_of is None}
+    free = only_in_leaves(program, own) if own else set()
     for name in asked:
         if name in free:
             shape = program.containers[name].shape
             turns = [_turn_of(stores[name], d, int(n)) for d, n in enumerate(shape) if n.is_Integer]
             if found := [t for t in turns if t is not None]:
                 yield name, found
-
-
-def _of_leaves(program: Program, names: list[str]) -> set[str]:
-    """Return those of some arrays that are temporaries, and that only leaves access, by elements."""
-    viewed = {c.view_of for c in program.containers.values()}
-    own = {n: program.containers[n] for n in names}
-    found = {n for n, c in own.items() if c.transient and c.view_of is None and n not in viewed}
-    for node in walk(program.body):
-        if not isinstance(node, Leaf):
-            found -= used(node, program) | local_names(node)
-    return found
 
 
 def _turn_of(stores: list[tuple[Leaf, Store]], d: int, size: int) -> Turn | None:

@@ -18,9 +18,9 @@ import sympy
 from dace import data as dt
 
 from sdgrad.analysis.cost_model import trips
-from sdgrad.analysis.uses import used
+from sdgrad.analysis.uses import only_in_leaves
 from sdgrad.config import config
-from sdgrad.program.tree import Block, Container, Expr, Leaf, Load, Loop, Program, Store, children, local_names, walk
+from sdgrad.program.tree import Block, Container, Expr, Leaf, Load, Loop, Program, Store, children
 from sdgrad.program.turned import straight
 from sdgrad.symbolic.expr import free_names, sym
 
@@ -147,12 +147,7 @@ def _free(program: Program) -> set[str]:
 
 def only_elements(program: Program, names: Iterable[str]) -> set[str]:
     """Return those of some row-major arrays that only leaves access, by elements."""
-    viewed = {c.view_of for c in program.containers.values() if c.view_of is not None}
-    found = {n for n in names if n not in viewed and _is_row_major(program.containers[n])}
-    for node in walk(program.body):
-        if not isinstance(node, Leaf):
-            found -= used(node, program) | local_names(node)
-    return found
+    return only_in_leaves(program, (n for n in names if _is_row_major(program.containers[n])))
 
 
 def _is_row_major(container: Container) -> bool:

@@ -12,14 +12,13 @@ Outer loops keep their moduli, which cost nothing beside a row. So do the ends o
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import replace
 
 import sympy
 
 from sdgrad.program.leaves import rename_instr
-from sdgrad.program.tree import Block, Expr, Instr, Leaf, Let, Node, Param, Program, Scope, rewritten
-from sdgrad.program.turned import stays_within, turned
+from sdgrad.program.tree import Block, Expr, Leaf, Let, Node, Param, Program, Scope, rewritten
+from sdgrad.program.turned import Turned, stays_within, turned
 
 MOST_CUTS = 2
 """With more, only the longest part has no moduli: each part has a body of its own to compile."""
@@ -57,22 +56,18 @@ def _cuts(leaf: Leaf) -> set[int]:
     if not leaf.params:
         return set()
     inner = leaf.params[-1]
-    cuts: set[int] = set()
-    for e in _subscripts(leaf.body):
-        found = turned(e)
-        if found is None or str(found.inner) != inner.name or not stays_within(found.inner, found.size, (inner,)):
-            continue
-        if not (inner.start.is_Integer and inner.stop.is_Integer):
-            return set()
-        cut = found.size - found.shift
-        cuts |= {cut} if inner.start < cut <= inner.stop else set()
-    return cuts
+    found = [t for i in leaf.accesses for e in i.index if (t := _along(e, inner)) is not None]
+    if not (inner.start.is_Integer and inner.stop.is_Integer):
+        return set()
+    return {t.size - t.shift for t in found if inner.start < t.size - t.shift <= inner.stop}
 
 
-def _subscripts(body: tuple[Instr, ...]) -> Iterator[Expr]:
-    for instr in body:
-        if not isinstance(instr, Let):
-            yield from instr.index
+def _along(expr: Expr, inner: Param) -> Turned | None:
+    """Return the parts of a subscript that goes around a ring with a parameter, once at most; None of any other."""
+    found = turned(expr)
+    if found is None or str(found.inner) != inner.name or not stays_within(found.inner, found.size, (inner,)):
+        return None
+    return found
 
 
 def _part(leaf: Leaf, inner: Param) -> Leaf:
@@ -89,8 +84,8 @@ def _part(leaf: Leaf, inner: Param) -> Leaf:
 
 def _straight(expr: Expr, inner: Param) -> Expr:
     """Return a subscript on a ring without its modulus, in a part of the loop in which it does not begin again."""
-    found = turned(expr)
-    if found is None or str(found.inner) != inner.name or not stays_within(found.inner, found.size, (inner,)):
+    found = _along(expr, inner)
+    if found is None:
         return expr
     turns = {int(e + found.shift) // found.size for e in (inner.start, inner.stop)}
     return found.inner + found.shift - found.size * turns.pop() if len(turns) == 1 else expr

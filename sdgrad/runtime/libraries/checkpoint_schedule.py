@@ -18,6 +18,7 @@ from dace.transformation.transformation import ExpandTransformation
 from sdgrad.program.tree import Node, NodeCall
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile.checkpoint_tables import table_object
+from sdgrad.runtime.libraries.environment import NeedsNothing
 from sdgrad.runtime.libraries.triangular_solve import LOOPS, cpp_tasklet
 
 HEADER = str(INCLUDE / "sdgrad_online_schedule.h")
@@ -73,21 +74,8 @@ def count_of_online_numbers(places: int) -> int:
 
 
 @dace.library.environment
-class Tables:
+class Tables(NeedsNothing):
     """The object that programs with schedules are linked with."""
-
-    cmake_minimum_version = None
-    cmake_packages: ClassVar[list] = []
-    cmake_variables: ClassVar[dict] = {}
-    cmake_includes: ClassVar[list] = []
-    cmake_compile_flags: ClassVar[list] = []
-    cmake_link_flags: ClassVar[list] = []
-    cmake_files: ClassVar[list] = []
-    headers: ClassVar[list] = []
-    state_fields: ClassVar[list] = []
-    init_code = ""
-    finalize_code = ""
-    dependencies: ClassVar[list] = []
 
     @staticmethod
     def cmake_libraries() -> list[str]:
@@ -96,22 +84,10 @@ class Tables:
 
 
 @dace.library.environment
-class OneMemory:
+class OneMemory(NeedsNothing):
     """Tell the compiler that numbers of different types may take the same memory; loops of gathers get slower by it."""
 
-    cmake_minimum_version = None
-    cmake_packages: ClassVar[list] = []
-    cmake_variables: ClassVar[dict] = {}
-    cmake_includes: ClassVar[list] = []
-    cmake_libraries: ClassVar[list] = []
-    cmake_compile_flags: ClassVar[list] = ["-fno-strict-aliasing"]
-    cmake_link_flags: ClassVar[list] = []
-    cmake_files: ClassVar[list] = []
-    headers: ClassVar[list] = []
-    state_fields: ClassVar[list] = []
-    init_code = ""
-    finalize_code = ""
-    dependencies: ClassVar[list] = []
+    cmake_compile_flags: ClassVar[list[str]] = ["-fno-strict-aliasing"]
 
 
 @dace.library.expansion

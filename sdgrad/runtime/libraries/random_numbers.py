@@ -17,6 +17,7 @@ from dace.transformation.transformation import ExpandTransformation
 
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile.random_object import random_object
+from sdgrad.runtime.libraries.environment import NeedsNothing
 
 IMPLEMENTATION = "Philox"
 OPERANDS = ("_a", "_b")
@@ -45,21 +46,11 @@ class Kind(enum.IntEnum):
 
 
 @dace.library.environment
-class Philox:
+class Philox(NeedsNothing):
     """The object that programs with random numbers are linked with."""
 
-    cmake_minimum_version = None
-    cmake_packages: ClassVar[list[str]] = []
-    cmake_variables: ClassVar[dict[str, str]] = {}
     cmake_includes: ClassVar[list[str]] = [str(INCLUDE)]
-    cmake_compile_flags: ClassVar[list[str]] = []
-    cmake_link_flags: ClassVar[list[str]] = []
-    cmake_files: ClassVar[list[str]] = []
     headers: ClassVar[list[str]] = ["sdgrad_philox.h"]
-    state_fields: ClassVar[list[str]] = []
-    init_code = ""
-    finalize_code = ""
-    dependencies: ClassVar[list[type]] = []
 
     @staticmethod
     def cmake_libraries() -> list[str]:
