@@ -53,15 +53,24 @@ def checkpoint(f: Callable | None = None, *, policy: str | Iterable[str] = NOTHI
         ``checkpoint``. What loops and branches inside of ``f`` compute is computed again.
     :raises ArgumentError: there is no such policy; or ``f`` writes an argument, when it is called.
     """
-    own = policy if isinstance(policy, str) else frozenset(policy)
-    if isinstance(own, str) and own not in POLICIES:
-        known = ", ".join(map(repr, POLICIES))
-        raise ArgumentError(f"checkpoint: policy is {known}, or a list of names, not {policy!r}")
+    own = _checked(policy)
     if f is None:
         return functools.partial(checkpoint, policy=own)
     if not callable(f):
         raise ArgumentError(f"checkpoint takes a function, not {type(f).__name__}")
     return Checkpointed(f, own)
+
+
+def _checked(policy: Any) -> str | frozenset[str]:
+    """Return a policy, or the names of what is kept; no name is the policy "nothing"."""
+    if isinstance(policy, str) and policy in POLICIES:
+        return policy
+    is_list = isinstance(policy, Iterable) and not isinstance(policy, str)
+    names = frozenset(policy) if is_list else frozenset([None])
+    if not all(isinstance(n, str) for n in names):
+        known = ", ".join(map(repr, POLICIES))
+        raise ArgumentError(f"checkpoint: policy is {known}, or a list of names, not {policy!r}")
+    return names or NOTHING
 
 
 @dataclass(frozen=True)
@@ -90,6 +99,8 @@ class Checkpointed(OfFunction):
         _refuse_to_write(self.f, first)
         if self.policy != NOTHING:
             kept = _kept(first)
+            if not kept and self.policy == DOTS:
+                return Checkpointed(self.f, NOTHING).record_call(recorder, args, kwargs)
             if not kept:
                 raise ArgumentError(_nothing_kept(self.f, self.policy))
             given = Call.of(Taking(self.f, self.policy), (kept, *args), kwargs)
@@ -118,9 +129,9 @@ def _kept(first: ClosedFunction) -> tuple[np.ndarray, ...]:
     return signature.nested(made)[1]
 
 
-def _nothing_kept(f: Callable, policy: str | frozenset[str]) -> str:
-    what = "no product of matrices" if policy == DOTS else f"no value named {', '.join(sorted(policy))}"
+def _nothing_kept(f: Callable, names: Iterable[str]) -> str:
     where = "what loops and branches compute is computed again"
+    what = f"no value named {', '.join(sorted(names))}"
     return f"checkpoint: there is {what} to keep in '{name_of(f)}' ({where}): leave the policy out"
 
 

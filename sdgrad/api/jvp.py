@@ -58,7 +58,7 @@ def jvp(
     if batched:
         return _in_directions(f, signature, arguments, given)
     moved = {n: _tangent(t, arguments[n], n, memory) for n, t in given.items()}
-    present = {n: t for n, t in moved.items() if n in signature.program.containers}
+    present = {n: _apart(t, arguments) for n, t in moved.items() if n in signature.program.containers}
     request = Request(tuple(present), signature.moving, accumulate=False)
     program = signature.tangent(request)
     named = {tangent_name(n, signature.program): t for n, t in present.items()}
@@ -181,6 +181,14 @@ def _tangent(value: Any, primal: Any, name: str, memory: Memory | None = None) -
     if dtype.kind not in "fc":
         raise ArgumentError(f"argument '{name}' is {dtype}: only floating-point arguments have tangents; give None")
     return matching(value, primal, f"tangent of '{name}'", memory)
+
+
+def _apart(tangent: Any, arguments: Mapping[str, Any]) -> Any:
+    """Return a tangent in memory of its own, for a function may write the argument that it shares memory with."""
+    shares = isinstance(tangent, np.ndarray) and any(
+        np.may_share_memory(tangent, a) for a in arguments.values() if isinstance(a, np.ndarray)
+    )
+    return tangent.copy() if shares else tangent
 
 
 rule(jvp)(jvp)

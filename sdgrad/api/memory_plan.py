@@ -97,8 +97,8 @@ def memory_plan(
     :param disk_limit: as for :func:`~sdgrad.value_and_grad`.
     :returns: a curve that can be printed, with each plan once.
     """
-    if points < 2:
-        raise ArgumentError(f"a curve has two points at least, not {points}")
+    if not isinstance(points, (int, np.integer)) or points < 2:
+        raise ArgumentError(f"a curve has two points at least, not points={points!r}")
     own = value_and_grad(f, wrt)
     assert isinstance(own, GradFunction)
     call = Call.of(f, args, kwargs)

@@ -242,10 +242,8 @@ def binds(x):
         (calls(lambda arrays: arrays[1][1:]), "returns an array that it is given, or a part of one.*a copy"),
         (calls(changes), "'changes' changes a list or a dict"),
         (lambda: sdgrad.grad(binds)(np.ones(2)), "'inner' binds a name of a function around it"),
-        (
-            lambda: sdgrad.grad(lambda x: np.sum(sdgrad.checkpoint(no_products, policy="dots")(x)))(np.ones(2)),
-            "no product of matrices to keep in 'no_products'",
-        ),
+        (lambda: sdgrad.checkpoint(np.sin, policy=3), "policy is .*, or a list of names, not 3"),
+        (lambda: sdgrad.checkpoint(np.sin, policy=[3]), r"or a list of names, not \[3\]"),
         (
             lambda: sdgrad.grad(lambda x: np.sum(sdgrad.checkpoint(no_products, policy=["a"])(x)))(np.ones(2)),
             "no value named a to keep",
@@ -255,3 +253,10 @@ def binds(x):
 def test_errors(make, message):
     with pytest.raises(ArgumentError, match=message):
         make()
+
+
+@pytest.mark.parametrize("policy", ["dots", [], ()])
+def test_policies_with_nothing_to_keep(policy):
+    x = np.array([0.3, 1.2])
+    found = sdgrad.grad(lambda x: np.sum(sdgrad.checkpoint(lambda y: np.sin(np.sin(y)), policy=policy)(x)))(x)
+    np.testing.assert_allclose(found, np.cos(np.sin(x)) * np.cos(x), rtol=1e-14)

@@ -45,6 +45,13 @@ def test_refused(function, inplace):
             narrow(x[:3], x[1:])
 
 
+def test_tangents_may_be_the_arguments():
+    x, y = np.array([0.5, 1.5, -0.7, 2.0]), np.array([1.0, 2.0, 3.0, 4.0])
+    apart = sdgrad.jvp(one_written, (x, y), (x.copy(), y.copy()))
+    assert apart[1] == sdgrad.jvp(one_written, (x, y), (x, y))[1] != 0
+    assert apart[1] == sdgrad.jvp(one_written, (x, y), (x, np.array([y, x])[0]))[1]
+
+
 def test_what_lies_side_by_side_is_taken():
     gradient = sdgrad.grad(one_written)
     x = np.array([0.5, 1.5, -0.7, 2.0])
