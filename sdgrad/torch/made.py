@@ -113,7 +113,11 @@ class Made:
     def _halves(prepared: Prepared) -> tuple[Ready, Ready]:
         assert prepared.request is not None
         parts = compile_halves(prepared.signature, prepared.request, "least").halves
-        assert parts is not None
+        if parts is None:
+            raise ArgumentError(
+                "the backward pass begins with the whole forward pass, to keep memory_limit or because nobody knows how "
+                "much it keeps: the two have no graphs of their own"
+            )
         return both_graphs(prepared.signature, parts)
 
 

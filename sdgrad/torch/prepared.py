@@ -223,8 +223,6 @@ class Prepared:
             half = Half.of(signature.primal(), signature.now(), sizes, device)
             return None if half is None else Prepared(function, order, (), signature, outputs, forward=half)
         _, request, programs = Forward(function, wanted, provides).compiled(signature)
-        if programs.halves is None:
-            return None
         first = Half.of(programs.forward, signature.now(), sizes, device)
         second = Half.of(programs.backward, signature.now(), sizes, device)
         if first is None or second is None:
@@ -238,7 +236,7 @@ class Prepared:
             request,
             first,
             second,
-            _left_by(first, second, arguments, programs.halves.restarted),
+            _left_by(first, second, arguments, programs.halves.restarted) if programs.halves is not None else (),
             tuple(Seed.of(o, signature.program, request, sizes) for o in request.outputs),
             {n: gradient_name(n, signature.program) for n in request.inputs},
             reaches,
