@@ -7,8 +7,9 @@ normal form    :func:`normalize`, the table ``NORMAL_FORM``    a graph; a :class
 differentiate  :func:`differentiate_program`                   a program and a :class:`Request`; the primal program
                (forward: :func:`push_tangents`)                with its tape, and the adjoint program
 optimise       :func:`optimize`, the table ``PASSES``          a program; a program
-emit           :func:`emit`                                    a program; a graph
-compile        :func:`compile_together`                        graphs; loaded libraries
+compile        :func:`compile_together`                        programs; loaded libraries, from a cache by their
+                                                               :func:`fingerprint`
+  emit         :func:`emit`                                    a program that is not in the cache; a graph
 call           :class:`CompiledProgram`                        arrays; arrays
 =============  ==============================================  ====================================================
 
@@ -19,8 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import dace
+from dace import data as dt
 
 from sdgrad.analysis.definite_assignment import filled_in_parts
 from sdgrad.analysis.loop_private import defined_first
@@ -33,12 +36,13 @@ from sdgrad.memory.arena import without_others
 from sdgrad.memory.limited import within
 from sdgrad.optimize.passes import PASSES, optimize
 from sdgrad.program.emit import emit
+from sdgrad.program.fingerprint import fingerprint
 from sdgrad.program.naming import plain_names
 from sdgrad.program.passes import Target, run_passes, switches
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program, writes
 from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
-from sdgrad.runtime.call.persistent_workspace import keep_in_registers, keep_memory
+from sdgrad.runtime.call.persistent_workspace import keep_in_registers, keep_memory, kept_bytes
 from sdgrad.runtime.compile.cache import Library, compile_together
 from sdgrad.runtime.compile.wide_permutations import with_narrow_vectors
 
@@ -90,13 +94,12 @@ def _for_dace(program: Program) -> dace.SDFG:
 
 @dataclass(frozen=True)
 class Ready:
-    """An optimised program and its graph, ready for the compiler.
+    """An optimised program, ready for the compiler: its graph is written when it is asked for.
 
     :param spelled: names that C++ does not accept, with their replacements.
     """
 
     program: Program
-    sdfg: dace.SDFG
     spelled: Mapping[str, str]
 
     @staticmethod
@@ -109,34 +112,58 @@ class Ready:
 
     @staticmethod
     def optimized(program: Program) -> Ready:
-        """Write an optimised program as a graph."""
+        """Take an optimised program."""
         spelled = plain_names(program)
-        if spelled:
-            program = renamed_program(program, spelled)
-        sdfg = emit(program)
-        keep_memory(sdfg)
-        keep_in_registers(sdfg)
-        return Ready(program, sdfg, spelled)
+        return Ready(renamed_program(program, spelled) if spelled else program, spelled)
 
     @staticmethod
     def within_limit(program: Program) -> Ready:
-        """Write an optimised program that has a limit of memory as a graph."""
+        """Take an optimised program that has a limit of memory."""
         return Ready.optimized(without_others(program))
+
+    @cached_property
+    def sdfg(self) -> dace.SDFG:
+        """Return the program as a graph."""
+        sdfg = emit(self.program)
+        keep_memory(sdfg)
+        keep_in_registers(sdfg)
+        return sdfg
+
+    @cached_property
+    def content(self) -> str:
+        """Return a hash of all that the graph follows from."""
+        return f"{fingerprint(self.program)} {kept_bytes()}"
+
+    @property
+    def name(self) -> str:
+        """Return the name of the program."""
+        return self.program.name
+
+    @property
+    def on_device(self) -> bool:
+        """True if the program has kernels for a GPU."""
+        return any(c.desc.storage == dace.StorageType.GPU_Global for c in self.program.containers.values())
+
+    def described(self, argument: str) -> dt.Data:
+        """Return the descriptor of an argument: an array or a number of the program, or a symbol."""
+        if argument in self.program.containers:
+            return self.program.containers[argument].desc
+        return dt.Scalar(self.program.symbols.get(argument, dace.int64))
 
     def loaded(self, library: Library) -> CompiledProgram:
         """Bind a loaded library to the arguments of the program."""
         written = frozenset(self.program.root(w) for node in self.program.body for w in writes(node))
         own = {s: n for n, s in self.spelled.items()}
-        known = [(n, d) for n, d in library.arguments.items() if n in self.sdfg.arrays]
+        known = [(n, d) for n, d in library.arguments.items() if n in self.program.containers]
         defined = defined_first(self.program.body, self.program, self.program.arguments)
         defined |= filled_in_parts(self.program, set(self.program.arguments) & written - defined)
         slots = tuple(Slot.of(own.get(n, n), d, n in written, n in defined) for n, d in known)
-        return CompiledProgram(frozenset(self.sdfg.symbols), library, slots, self.spelled)
+        return CompiledProgram(library.symbols, library, slots, self.spelled)
 
 
 def compiled(*ready: Ready) -> list[CompiledProgram]:
     """Compile graphs by one call of the compiler."""
-    libraries = compile_together([r.sdfg for r in ready])
+    libraries = compile_together(ready)
     return [r.loaded(library) for r, library in zip(ready, libraries, strict=True)]
 
 

@@ -34,7 +34,7 @@ from sdgrad.errors import CompilationFailed
 from sdgrad.lift.dace_functions import sizes_of
 from sdgrad.lift.dace_programs import closure_of
 from sdgrad.runtime.call.marshalling import evaluate_shape
-from sdgrad.runtime.compile.cache import Library, compile_together
+from sdgrad.runtime.compile.cache import Library, compile_graphs
 
 FUSED = (dataflow.MapFusion, interstate.LoopToMap)
 INLINED = (
@@ -183,7 +183,7 @@ class Case:
         """
         values = self.values()
         try:
-            library = compile_together([copy.deepcopy(self.primal)])[0]
+            library = compile_graphs([copy.deepcopy(self.primal)])[0]
         except CompilationFailed:
             with sdgrad.config.compiling():
                 copy.deepcopy(self.primal).compile()
@@ -219,14 +219,14 @@ def outcomes(program: Program, doors: Sequence[Door] = DOORS) -> dict[str, Outco
         except Exception as error:
             found[door.name] = Outcome("broken", repr(error))
     with contextlib.suppress(Exception):  # all at once, if all can be compiled; the compiler renames what it is given
-        compile_together([copy.deepcopy(g) for case in cases.values() for g in case.graphs])
+        compile_graphs([copy.deepcopy(g) for case in cases.values() for g in case.graphs])
     return {**found, **{name: _outcome(case) for name, case in cases.items()}}
 
 
 def _outcome(case: Case) -> Outcome:
     """Compile, run and compare."""
     try:
-        case.check(compile_together(case.graphs))
+        case.check(compile_graphs(case.graphs))
     except Exception as error:
         message = f"{type(error).__name__}: {str(error)[:2000]}"
     else:

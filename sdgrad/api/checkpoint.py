@@ -66,11 +66,11 @@ def _checked(policy: Any) -> str | frozenset[str]:
     if isinstance(policy, str) and policy in POLICIES:
         return policy
     is_list = isinstance(policy, Iterable) and not isinstance(policy, str)
-    names = frozenset(policy) if is_list else frozenset([None])
-    if not all(isinstance(n, str) for n in names):
+    names = [*policy] if is_list else []
+    if not is_list or not all(isinstance(n, str) for n in names):
         known = ", ".join(map(repr, POLICIES))
         raise ArgumentError(f"checkpoint: policy is {known}, or a list of names, not {policy!r}")
-    return names or NOTHING
+    return frozenset(names) or NOTHING
 
 
 @dataclass(frozen=True)

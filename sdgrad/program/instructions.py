@@ -51,8 +51,13 @@ class Let:
         """Return the names that the expression mentions."""
         return frozenset(names_in(self.expr))
 
+    @cached_property
+    def text(self) -> str:
+        """Return the expression as Python writes it."""
+        return ast.unparse(self.expr)
+
     def __str__(self) -> str:
-        return f"{self.name} = {ast.unparse(self.expr)}"
+        return f"{self.name} = {self.text}"
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ class LeafWriter:
             if isinstance(instr, Load):
                 self.load(instr)
             elif isinstance(instr, Let):
-                self.text.append(f"{instr.name} = {ast.unparse(instr.expr)}")
+                self.text.append(f"{instr.name} = {instr.text}")
                 self.local.add(instr.name)
             else:
                 self.store(instr)

@@ -115,8 +115,8 @@ class Made:
         parts = compile_halves(prepared.signature, prepared.request, "least").halves
         if parts is None:
             raise ArgumentError(
-                "the backward pass begins with the whole forward pass, to keep memory_limit or because nobody knows how "
-                "much it keeps: the two have no graphs of their own"
+                "the backward pass begins with the whole forward pass, to keep memory_limit, or because nobody knows "
+                "how much it keeps: the two have no graphs of their own"
             )
         return both_graphs(prepared.signature, parts)
 

@@ -19,7 +19,7 @@ from doors import Door, Unparsed, call, parsed
 
 import sdgrad
 from sdgrad.lift.dace_functions import sizes_of
-from sdgrad.runtime.compile.cache import compile_together
+from sdgrad.runtime.compile.cache import compile_graphs
 
 Engine = Callable[[Callable, tuple[str, ...], dict], tuple]
 
@@ -128,7 +128,7 @@ def by_graph(door: Door) -> Engine:
 def _compiled(sdfg: dace.SDFG):
     """The library of one graph, in a folder that nobody else writes."""
     with sdgrad.config.override(cache_dir=Path(tempfile.mkdtemp(dir=sdgrad.config.cache_dir))):
-        return compile_together([sdfg])[0]
+        return compile_graphs([sdfg])[0]
 
 
 WAYS = {

@@ -25,6 +25,11 @@ def keep_memory(sdfg: dace.SDFG) -> None:
                 desc.lifetime = dace.AllocationLifetime.Persistent
 
 
+def kept_bytes() -> tuple[int, int]:
+    """Return how large temporaries are that :func:`keep_memory` keeps, at least and at most."""
+    return LEAST, MOST
+
+
 def keep_in_registers(sdfg: dace.SDFG) -> None:
     """Put temporaries of one element on the stack, where the compiler sees that no store to an array changes them."""
     graphs = list(sdfg.all_sdfgs_recursive())

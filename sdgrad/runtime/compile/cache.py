@@ -8,8 +8,10 @@ import functools
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import dace
 import numpy as np
@@ -25,7 +27,8 @@ from sdgrad.runtime.compile.build import NO_DISK, NO_MEMORY, Job, build, is_devi
 from sdgrad.runtime.compile.compiler import compiler_name, flags
 from sdgrad.runtime.compile.dlopen import load_library
 from sdgrad.runtime.compile.file_lock import locked
-from sdgrad.runtime.compile.memory_needs import ALL, memory_needs
+from sdgrad.runtime.compile.interface import Interface
+from sdgrad.runtime.compile.memory_needs import ALL
 from sdgrad.runtime.compile.progress import working
 
 T = TypeVar("T")
@@ -41,15 +44,22 @@ class Library:
     """
 
     def __init__(
-        self, path: str, name: str, arguments: Mapping[str, dt.Data], initial: Sequence[str], needs: str = ALL
+        self,
+        path: str,
+        name: str,
+        arguments: Mapping[str, dt.Data],
+        initial: Sequence[str],
+        needs: str = ALL,
+        symbols: Iterable[str] = (),
     ) -> None:
         """Load a library.
 
         :param initial: the arguments that the initialization takes as well.
         :param needs: how much memory its arrays take, in words.
+        :param symbols: the symbols of the program.
         """
         self.path, self.name, self.arguments, self.initial = path, name, dict(arguments), list(initial)
-        self.needs = needs
+        self.needs, self.symbols = needs, frozenset(symbols)
         library = load_library(path)
         self._program = library[f"__by_addresses_{name}"]
         self.by_addresses = ctypes.cast(self._program, ctypes.c_void_p).value
@@ -146,29 +156,104 @@ def own_sources() -> str:
     return hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()
 
 
-def content_key(sdfg: dace.SDFG) -> str:
-    """Return a hash of all that determines the compiled code: graph, settings, compiler, versions."""
-    device = [nvcc.describe()] if is_device(sdfg) else []
+class Compilable(Protocol):
+    """A program to compile.
+
+    :param content: a hash of all that its graph follows from.
+    :param on_device: it has kernels for a GPU.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def content(self) -> str: ...
+
+    @property
+    def on_device(self) -> bool: ...
+
+    @property
+    def sdfg(self) -> dace.SDFG: ...
+
+    def described(self, argument: str) -> dt.Data:
+        """Return the descriptor of an argument."""
+        ...
+
+
+@dataclass(frozen=True)
+class Written:
+    """A graph to compile that comes from nowhere."""
+
+    sdfg: dace.SDFG
+
+    @property
+    def name(self) -> str:
+        return self.sdfg.name
+
+    @functools.cached_property
+    def content(self) -> str:
+        """Return DaCe's hash of the graph, which takes as long as to write one."""
+        return self.sdfg.hash_sdfg()
+
+    @property
+    def on_device(self) -> bool:
+        return is_device(self.sdfg)
+
+    def described(self, argument: str) -> dt.Data:
+        """Return the descriptor of an argument."""
+        return self.sdfg.arrays.get(argument) or dt.Scalar(self.sdfg.symbols[argument])
+
+
+def content_key(program: Compilable) -> str:
+    """Return a hash of all that determines the compiled code: program, settings, compiler, versions."""
     chosen = [config.blas, *config.without, repr(config.machine)]
-    settings = [dace.__version__, own_sources(), *chosen, compiler_name(), *flags(), *device]
-    return hashlib.sha256((sdfg.hash_sdfg() + json.dumps(settings)).encode()).hexdigest()[:16]
+    compiler = [compiler_name(), *flags(), *([nvcc.describe()] if program.on_device else [])]
+    settings = [dace.__version__, own_sources(), *chosen, *compiler]
+    return hashlib.sha256((program.content + json.dumps(settings)).encode()).hexdigest()[:16]
 
 
 def compile_sdfg(sdfg: dace.SDFG) -> Library:
     """Compile and load a graph; a program in the cache is not compiled again."""
-    return compile_together([sdfg])[0]
+    return compile_graphs([sdfg])[0]
 
 
-def compile_together(sdfgs: Sequence[dace.SDFG]) -> list[Library]:
-    """Compile and load several graphs; one compiler call for those that are not in the cache."""
-    keys = [content_key(sdfg) for sdfg in sdfgs]
+def compile_graphs(sdfgs: Sequence[dace.SDFG]) -> list[Library]:
+    """Compile and load several graphs by one compiler call."""
+    return compile_together([*map(Written, sdfgs)])
+
+
+def compile_together(programs: Sequence[Compilable]) -> list[Library]:
+    """Compile and load several programs; one compiler call for those that are not in the cache."""
+    keys = [content_key(p) for p in programs]
     with _loading:
-        new = {k: job_of(sdfg, k) for k, sdfg in zip(keys, sdfgs, strict=True) if k not in _loaded}
-        _build_missing([*new.values()])
-        for key, job in new.items():
-            needs = memory_needs(job.sdfg)
-            _loaded[key] = Library(str(job.target), job.sdfg.name, job.arguments, job.initial, needs)
+        new = {k: p for k, p in zip(keys, programs, strict=True) if k not in _loaded}
+        known = {k: found for k, p in new.items() if (found := _compiled_before(p, k)) is not None}
+        jobs = {k: job_of(p.sdfg, k) for k, p in new.items() if k not in known}
+        _build_missing([*jobs.values()])
+        for key, job in jobs.items():
+            known[key] = Interface.of(job)
+            known[key].write(job.folder)
+        for key, program in new.items():
+            _loaded[key] = _library(known[key], program)
     return [_loaded[key] for key in keys]
+
+
+def _folder(name: str, key: str) -> Path:
+    """Return the folder of a compiled program."""
+    return config.cache_folder / f"{name[:40]}_{key}"
+
+
+def _compiled_before(program: Compilable, key: str) -> Interface | None:
+    """Return the interface of a program that is in the cache; None if it is not."""
+    folder = _folder(program.name, key)
+    return Interface.read(folder) if (folder / f"{folder.name}.so").exists() else None
+
+
+def _library(interface: Interface, program: Compilable) -> Library:
+    """Load a program that is in the cache."""
+    path = config.cache_folder / interface.name / f"{interface.name}.so"
+    arguments = {n: program.described(n) for n in interface.arguments}
+    return Library(str(path), interface.name, arguments, interface.initial, interface.needs, interface.symbols)
 
 
 def _build_missing(jobs: Sequence[Job]) -> None:
@@ -188,8 +273,8 @@ def _build_missing(jobs: Sequence[Job]) -> None:
 
 def job_of(sdfg: dace.SDFG, key: str) -> Job:
     """Describe the compilation of a graph, and rename the graph: the key becomes part of its name."""
-    sdfg.name = f"{sdfg.name[:40]}_{key}"
-    folder = config.cache_folder / sdfg.name
+    folder = _folder(sdfg.name, key)
+    sdfg.name = folder.name
     used = sdfg.used_symbols(all_symbols=False)
     arguments = sdfg.arglist(free_symbols=used)
     return Job(sdfg, arguments, [n for n in arguments if n in used], folder, folder / f"{sdfg.name}.so")

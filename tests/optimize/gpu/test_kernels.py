@@ -641,7 +641,7 @@ def test_nvcc_takes_the_code(resident, monkeypatch, tmp_path):
     with sdgrad.config.override(device="gpu", cache_dir=tmp_path):
         _, signature, request = on_device(samples, *given)
         ready = Ready.of(signature.differentiated(request).program, resident)
-        job = job_of(ready.sdfg, content_key(ready.sdfg))
+        job = job_of(ready.sdfg, content_key(ready))
         build.build([job])
         assert job.target.exists() and list(job.folder.rglob("*.cu"))
 

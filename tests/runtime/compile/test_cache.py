@@ -11,8 +11,8 @@ import pytest
 
 from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
-from sdgrad.runtime.compile import build
-from sdgrad.runtime.compile.cache import compile_together
+from sdgrad.runtime.compile import build, cache
+from sdgrad.runtime.compile.cache import compile_graphs
 
 
 def doubled(name: str, factor: float, code: str = "", text: str | None = None) -> dace.SDFG:
@@ -45,7 +45,7 @@ def commands(monkeypatch, tmp_path):
 
 def results(sdfgs) -> list[float]:
     found = []
-    for library in compile_together(sdfgs):
+    for library in compile_graphs(sdfgs):
         a, b = np.ones(3), np.zeros(3)
         library({"a": a, "b": b})
         found.append(b[0])
@@ -67,7 +67,7 @@ def test_names_in_common(commands):
 
 def test_the_wrong_one_is_named(commands):
     with pytest.raises(CompilationFailed, match=r"generated for 'wrong_\w+' does not compile.*fault of sdgrad") as told:
-        compile_together([doubled("right", 7.5), doubled("wrong", 8.5, "", "y = no_such_name * x;")])
+        compile_graphs([doubled("right", 7.5), doubled("wrong", 8.5, "", "y = no_such_name * x;")])
     assert len(str(told.value).splitlines()) == 1
     report = Path(str(told.value).rsplit(" ", 1)[1]).read_text()
     assert "error: " in report and "y = no_such_name * x;" in report
@@ -105,3 +105,15 @@ def test_the_next_process_makes_the_same_program():
         texts.append(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
     assert "tape_" in texts[0]
     assert texts[0] == texts[1] == texts[2]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"name": 1}', '{"arguments": 3, "initial": [], "symbols": []}'])
+def test_a_broken_description_of_a_program_is_made_again(content, commands, monkeypatch):
+    monkeypatch.setattr(cache, "_loaded", {})
+    assert results([doubled("described", 9.5)]) == [9.5]
+    (described,) = config.cache_folder.glob("described_*/interface.json")
+    described.write_text(content)
+    cache._loaded.clear()
+    assert results([doubled("described", 9.5)]) == [9.5]
+    assert described.read_text().startswith('{"name": "described_')
+    assert len([c for c in commands if c != "dace.h"]) == 1
