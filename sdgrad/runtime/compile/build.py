@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from dace.codegen import codegen, compiler
 
 from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
-from sdgrad.program.own_memory import is_on_disk
+from sdgrad.program.own_memory import is_for_one_call, is_on_disk
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile import nvcc
 from sdgrad.runtime.compile.codegen_answers import answers_once
@@ -111,7 +111,7 @@ def generate(job: Job) -> Needs:
         for made in objects:
             made.code = change(keeping_nan(made.clean_code))
         objects[0].code = objects[0].clean_code + entries(
-            job.sdfg.name, job.arguments, job.initial, _has_files(job.sdfg)
+            job.sdfg.name, job.arguments, job.initial, _has(is_on_disk, job.sdfg), _has(is_for_one_call, job.sdfg)
         )
         write_sources(job.sdfg, objects, job.folder)
     options, links = _flags_of({e for o in objects for e in o.environments})
@@ -206,27 +206,31 @@ def write_sources(sdfg: dace.SDFG, objects: list, folder: Path) -> None:
     (folder / "include" / "hash.h").write_text(f'#define __HASH_{sdfg.name} ""\n')
 
 
-def _has_files(sdfg: dace.SDFG) -> bool:
-    """True if arrays of a graph lie on the disk."""
-    return any(is_on_disk(desc) for _, _, desc in sdfg.arrays_recursive())
+def _has(asked: Callable[[dt.Data], bool], sdfg: dace.SDFG) -> bool:
+    """True if a graph has arrays of some kind."""
+    return any(asked(desc) for _, _, desc in sdfg.arrays_recursive())
 
 
-def entries(name: str, arguments: Mapping[str, dt.Data], initial: Sequence[str], files: bool = False) -> str:
+def entries(
+    name: str, arguments: Mapping[str, dt.Data], initial: Sequence[str], files: bool = False, alone: bool = False
+) -> str:
     """Generate C++ functions, in the file of the program, that start it, and run it on pointers to its arguments.
 
     An exception ends here: Python's calls would end the process.
 
     :param files: it has arrays on the disk.
+    :param alone: it has a limit of memory.
     """
     types = [desc.as_arg(name="") for desc in arguments.values()]
     given = [f"({t})p[{k}]" if "*" in t else f"*({t}*)p[{k}]" for k, t in enumerate(types)]
     passed = ", ".join([f"({name}_state_t*)handle", *given])
     taken = ", ".join(arguments[n].as_arg(name=n) for n in initial)
     caught = "} catch (const std::bad_alloc&) {"
+    owner = "static char owner; sdgrad::Running now(&owner); " if alone else ""
     no_disk = f"}} catch (const sdgrad::NoDisk&) {{ return {NO_DISK};" if files else ""
     return (
         f'extern "C" int __by_addresses_{name}(void* handle, void** p) {{\n'
-        f"    try {{ __program_{name}({passed}); return {DONE}; {no_disk} {caught} return {NO_MEMORY}; }}"
+        f"    try {{ {owner}__program_{name}({passed}); return {DONE}; {no_disk} {caught} return {NO_MEMORY}; }}"
         f'\n}}\nextern "C" void* __start_{name}({taken}) {{\n'
         f"    try {{ return __dace_init_{name}({', '.join(initial)}); {caught} return nullptr; }}\n}}\n"
     )

@@ -33,6 +33,7 @@ namespace sdgrad
     {
         std::size_t bytes;
         Block *next;
+        const void *owner;  // the program with a limit that it belongs to; null for those of all
     };
     static_assert(sizeof(Block) <= ALIGNMENT);
 
@@ -78,11 +79,20 @@ namespace sdgrad
             return nullptr;
         }
 
-        // Remove all blocks.
-        Block *all()
+        // Remove all blocks but those of one owner.
+        Block *all(const void *owner = nullptr)
         {
-            Block *found = first;
-            first = nullptr;
+            Block *found = nullptr;
+            for (Block **at = &first; *at;) {
+                Block *block = *at;
+                if (owner && block->owner == owner) {
+                    at = &block->next;
+                } else {
+                    *at = block->next;
+                    block->next = found;
+                    found = block;
+                }
+            }
             return found;
         }
 
@@ -108,6 +118,24 @@ namespace sdgrad
     };
 
     inline Pool pool;
+
+    // The program with a limit that runs in this thread: what it has left waits for its own next call.
+    inline thread_local const void *running = nullptr;
+
+    struct Running
+    {
+        const void *before;
+
+        explicit Running(const void *program) : before(running)
+        {
+            running = program;
+        }
+
+        ~Running()
+        {
+            running = before;
+        }
+    };
 
     inline void give_back(Block *block)
     {
@@ -184,7 +212,7 @@ namespace sdgrad
             void *memory = from_system(bytes);
             if (!memory)
                 throw std::bad_alloc();
-            found = new (memory) Block{bytes, nullptr};
+            found = new (memory) Block{bytes, nullptr, nullptr};
         }
         return reinterpret_cast<char *>(found) + ALIGNMENT;
     }
@@ -205,14 +233,17 @@ namespace sdgrad
     // Compiled once in a program, as what follows: in place of each call they would take much of the compiler's time.
     __attribute__((noinline, assume_aligned(64))) inline void *allocate(std::size_t bytes, bool alone = false)
     {
+        const void *owner = alone ? running : nullptr;
         if (bytes >= LEAST) {
             pool.enter();
             Block *found = pool.take(bytes);
-            Block *others = alone ? pool.all() : found ? nullptr : pool.surplus(bytes);
+            Block *others = alone ? pool.all(owner) : found ? nullptr : pool.surplus(bytes);
             pool.leave();
             give_back(others);
-            if (found)
+            if (found) {
+                found->owner = owner;
                 return reinterpret_cast<char *>(found) + ALIGNMENT;
+            }
         }
         void *memory = from_system(bytes);
         if (!memory) {
@@ -231,7 +262,7 @@ namespace sdgrad
         if (bytes >= LARGE_PAGE)
             madvise(memory, (bytes + ALIGNMENT) / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);
 #endif
-        return reinterpret_cast<char *>(new (memory) Block{bytes, nullptr}) + ALIGNMENT;
+        return reinterpret_cast<char *>(new (memory) Block{bytes, nullptr, owner}) + ALIGNMENT;
     }
 
     __attribute__((noinline)) inline void release(void *array)
