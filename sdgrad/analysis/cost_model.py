@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 import sympy
 
@@ -58,7 +58,13 @@ def of_body(body: Sequence[Instr]) -> int:
 
 def slow_calls(body: Iterable[Instr]) -> int:
     """Count the functions that a body calls and that take longer than memory."""
-    return sum(_is_slow(n) for i in body if isinstance(i, Let) for n in ast.walk(i.expr))
+    return sum(_slow_calls_of(i) for i in body if isinstance(i, Let))
+
+
+@lru_cache(maxsize=1 << 16)
+def _slow_calls_of(instr: Let) -> int:
+    """Count those of one instruction, which passes ask for again and again."""
+    return sum(map(_is_slow, ast.walk(instr.expr)))
 
 
 def _is_slow(part: ast.AST) -> bool:

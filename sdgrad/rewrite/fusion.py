@@ -240,7 +240,7 @@ def merge(first: Leaf, second: Leaf, program: Program) -> Leaf:
 class Merging:
     """The body of a fused leaf under construction.
 
-    :param held: elements whose value is in a register.
+    :param held: elements whose value is in a register, by container and subscript.
     :param names: the names of the leaf being added, renamed.
     :param defined: every name with its definition.
     :param kinds: of numbers, by name.
@@ -249,7 +249,7 @@ class Merging:
 
     program: Program
     body: list[Instr] = field(default_factory=list)
-    held: dict[tuple, str] = field(default_factory=dict)
+    held: dict[str, dict[tuple, str]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     defined: dict[str, Instr] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
@@ -262,8 +262,8 @@ class Merging:
             instr = renamed if isinstance(renamed, Store) else replace(renamed, name=instr.name)  # type: ignore[union-attr]
         if isinstance(instr, Store):
             self.store(instr)
-        elif isinstance(instr, Load) and (instr.container, instr.index) in self.held:
-            value = self.held[instr.container, instr.index]
+        elif isinstance(instr, Load) and instr.index in self.held.get(instr.container, ()):
+            value = self.held[instr.container][instr.index]
             if instr.guard is None:
                 self.names[instr.name] = value
             else:
@@ -297,7 +297,7 @@ class Merging:
             if instr.container in self.stored:
                 self.body = [i for i in self.body if not (isinstance(i, Store) and _same_element(i, instr))]
             self.body.append(instr)
-            self.held[instr.container, instr.index] = self.converted(instr)
+            self.held.setdefault(instr.container, {})[instr.index] = self.converted(instr)
         else:
             self.body.append(instr)
         self.stored.add(instr.container)
@@ -313,7 +313,8 @@ class Merging:
         def other(index: tuple) -> bool:
             return any((a - b).is_number and (a - b).is_nonzero for a, b in zip(index, store.index, strict=True))
 
-        self.held = {k: v for k, v in self.held.items() if k[0] != store.container or other(k[1])}
+        if store.container in self.held:
+            self.held[store.container] = {k: v for k, v in self.held[store.container].items() if other(k)}
 
     def converted(self, store: Store) -> str:
         """Return the stored value as a later load sees it: in the type of the array."""

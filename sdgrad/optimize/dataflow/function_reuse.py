@@ -110,9 +110,9 @@ class Searched:
             changed |= {self.program.root(n) for n in writes(earlier)}
             if not isinstance(earlier, Leaf) or earlier.sequential or not _same_instances(earlier, later):
                 continue
-            values = {number: name for name, number in self.numbers.of(earlier).items()}
-            shared = {n: values[v] for n, v in self.numbers.of(later).items() if v in values}
-            best = _best(later, shared, room.store, changed, self.program)
+            values, wanted = self.numbers.of(earlier).names, self.numbers.of(later).slow
+            shared = {name: values[v] for v, name in wanted.items() if v in values}
+            best = _best(later, shared, room.store, changed, self.program) if shared else None
             if best is not None:
                 nodes[j] = _with_store(earlier, later, shared[best], room.store)
                 nodes[k] = _with_load(later, best, room)
@@ -141,28 +141,39 @@ def _same_instances(first: Leaf, second: Leaf) -> bool:
     return ranges == [(p.start, p.stop, p.step) for p in second.params]
 
 
+@dataclass(frozen=True)
+class Numbered:
+    """The values of a nest by their numbers: all of them, and those that slow functions compute."""
+
+    names: Mapping[int, str]
+    slow: Mapping[int, str]
+
+
 @dataclass
 class Numbers:
     """Number the values of nests: those that are computed in the same way have one number (Alpern et al. 1988)."""
 
     known: dict[object, int] = field(default_factory=dict)
-    leaves: dict[int, tuple[Leaf, dict[str, int]]] = field(default_factory=dict)
+    leaves: dict[int, tuple[Leaf, Numbered]] = field(default_factory=dict)
 
-    def of(self, leaf: Leaf) -> dict[str, int]:
-        """Return the numbers of a nest's values by name; what is read at a subscript that it reads has none."""
+    def of(self, leaf: Leaf) -> Numbered:
+        """Return the numbers of a nest's values; what is read at a subscript that it reads has none."""
         if id(leaf) not in self.leaves:
             self.leaves[id(leaf)] = leaf, self._numbered(leaf)  # with the leaf, whose number is its own while it lives
         return self.leaves[id(leaf)][1]
 
-    def _numbered(self, leaf: Leaf) -> dict[str, int]:
+    def _numbered(self, leaf: Leaf) -> Numbered:
         found: dict[str, int] = {}
+        slow: set[str] = set()
         params = {p.name: sym(f"__p{k}") for k, p in enumerate(leaf.params)}
         for instr in leaf.body:
             key = None if isinstance(instr, Store) else self._key(instr, found, params, leaf.defined)
             if key is not None:
                 assert not isinstance(instr, Store)
                 found[instr.name] = self.known.setdefault(key, len(self.known))
-        return found
+                if slow_calls((instr,)) or mentioned(instr) & slow:
+                    slow.add(instr.name)
+        return Numbered({v: n for n, v in found.items()}, {v: n for n, v in found.items() if n in slow})
 
     def _key(self, instr: Load | Let, found: Mapping[str, int], params: Mapping, defined: Set[str]) -> object:
         if mentioned(instr) & defined - found.keys():
