@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -25,6 +26,7 @@ from dace.properties import CodeBlock
 from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 
 from sdgrad.program.allocation import allocate_outside
+from sdgrad.program.cpp_code import function, is_plain
 from sdgrad.program.dataflow import Dataflow, close, identifier, schedule_of
 from sdgrad.program.descriptors import lasting
 from sdgrad.program.distinct import distinct_names
@@ -54,7 +56,20 @@ from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import to_ast
 
 
-def emit(program: Program) -> dace.SDFG:
+@dace.properties.make_properties
+class Tasklet(nd.Tasklet):
+    mentioned = dace.properties.ListProperty(str, default=[])
+
+    def __init__(self, *a, mentioned=(), **k):
+        super().__init__(*a, **k)
+        self.mentioned = list(mentioned)
+
+    @property
+    def free_symbols(self):
+        return set(self.mentioned)
+
+
+def emit(program: Program, joins: bool = False) -> dace.SDFG:
     """Return the SDFG of a program, with the headers and declarations that its functions need."""
     program = allocate_outside(distinct_names(program))
     sdfg = dace.SDFG(program.name)
@@ -63,11 +78,14 @@ def emit(program: Program) -> dace.SDFG:
     sdfg.callback_mapping.update(program.callback_mapping)
     names = _with_bases(set(program.arguments).union(*(_touched(n) for n in program.body)), program)
     _declare_containers(sdfg, names, program)
-    Emitter(program, sdfg).block(program.body, sdfg)
     device = any(d.storage == dace.StorageType.GPU_Global for d in sdfg.arrays.values())
+    emitter = Emitter(program, sdfg, joins=joins and not device)
+    emitter.block(program.body, sdfg)
     dtypes = {program.containers[n].dtype for n in names}
     if needed := prelude(program.body, dtypes, device):
         sdfg.append_global_code(needed, "cuda" if device else "frame")
+    for text in emitter.functions:
+        sdfg.append_global_code(text, "frame")
     if device and (needed := host_prelude(program.body, dtypes)):
         sdfg.append_global_code(needed, "frame")
     declare_symbols(sdfg, program)
@@ -121,6 +139,8 @@ def _shape_symbols(sdfg: dace.SDFG) -> set[str]:
 class Emitter(Dataflow):
     """Write blocks of one program into the control flow regions of one SDFG."""
 
+    joins: bool = False
+    functions: list = field(default_factory=list)
     last: dict[int, object] = field(default_factory=dict)  # the last element of each region, by the region's id
 
     # -- control flow
@@ -128,8 +148,65 @@ class Emitter(Dataflow):
         """Append a block to a region; an empty block becomes an empty state."""
         if not block:
             self.state(region, "empty")
-        for node in block:
-            self.node(node, region)
+        for joint, run in self.runs(block):
+            if joint:
+                self.joint(run, self.state(region, run[0].source.label))
+            else:
+                for node in run:
+                    self.node(node, region)
+
+    def runs(self, block: Block) -> list[tuple[bool, Block]]:
+        """Return a block in runs of nodes that become C++ together, and of others."""
+        if not self.joins:
+            return [(False, block)]
+        found = [(self.is_joint(n), n) for n in block]
+        return [(k, tuple(n for _, n in g)) for k, g in itertools.groupby(found, lambda f: f[0])]
+
+    def is_joint(self, node: Node) -> bool:
+        """True if a node becomes C++."""
+        if isinstance(node, SymbolAssign) or not is_plain(node, self.program):
+            return False
+        touched = reads(node) | writes(node)
+        containers = [self.program.containers[n] for n in touched]
+        if any(n in self.program.constants or not isinstance(c.desc, (dt.Scalar, dt.Array)) for n, c in zip(touched, containers)):
+            return False
+        inner = {n.symbol for n in walk((node,)) if isinstance(n, Loop)} | {p.name for n in walk((node,)) if isinstance(n, (Leaf, Scope)) for p in n.params}
+        return not any(c.view_of is not None and {str(s) for s in (*c.view_subset.free_symbols, *c.symbols)} & inner for c in containers)
+
+    def joint(self, run: Block, state: SDFGState, entry=None, exit_=None) -> None:
+        """Write nodes as a call of a C++ function."""
+        made = function(run, self.program, set(), entry is not None, self.spelled)
+        self.functions.append(made.text)
+        call, before, outs, ins = [], [], {}, {}
+        for n, w in made.arrays.items():
+            connector = f"{'out' if w else 'in'}_{n}"
+            (outs if w else ins)[connector] = n
+            call.append(connector)
+        for n, w in made.numbers.items():
+            ins[f"in_{n}"] = n
+            if w:
+                outs[f"out_{n}"] = n
+                before.append(f"out_{n} = in_{n};")
+                call.append(f"&out_{n}")
+            else:
+                call.append(f"&in_{n}")
+        call += made.symbols
+        text = "".join(before) + f"{made.name}({', '.join(call)});"
+
+        def kind(n):
+            c = self.program.containers[n]
+            return None if isinstance(c.desc, dt.Scalar) else dace.pointer(c.dtype)
+
+        tasklet = Tasklet(
+            identifier(run[0].source.label) or "compute", {k: kind(n) for k, n in ins.items()},
+            {k: kind(n) for k, n in outs.items()}, text, language=dace.Language.CPP, mentioned=list(made.symbols),
+        )
+        state.add_node(tasklet)
+        cache: dict = {}
+        for k, n in ins.items():
+            self.connect_in(state, cache, n, entry, tasklet, k, self.whole(n))
+        for k, n in outs.items():
+            self.connect_out(state, cache, n, exit_, tasklet, k, self.whole(n))
 
     def append(self, element: object, region: ControlFlowRegion, assignments: dict[str, str] | None = None) -> None:
         """Append a state or region, with assignments of symbols on the edge that leads to it."""
