@@ -10,7 +10,7 @@ import ast
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import dace
@@ -20,7 +20,10 @@ from dace import symbolic
 from dace.codegen import cppunparse
 from dace.codegen.targets.cpp import DaCeKeywordRemover
 
+from sdgrad.config import config
 from sdgrad.program.leaf_tasklet import written_index
+from sdgrad.program.naming import STREAMED
+from sdgrad.program.prelude import is_vectorized
 from sdgrad.program.tree import (
     Block,
     Branch,
@@ -54,6 +57,8 @@ UPDATES = {
     "xor": "{0} != {1}",
 }
 INDENT = "    "
+COMPLEX = (dace.complex64, dace.complex128)
+SERIAL = (dace.ScheduleType.Sequential,)
 
 
 @dataclass
@@ -67,6 +72,7 @@ class Writer:
     scalars: set[str]
     lines: list[str] = field(default_factory=list)
     depth: int = 1
+    threaded: bool = False  # inside of a loop whose iterations threads share
 
     def put(self, line: str) -> None:
         self.lines.append(INDENT * self.depth + line)
@@ -97,27 +103,49 @@ class Writer:
         self.depth -= 1
         self.put("}")
 
-    def nest(self, params: Sequence[Param], write: Callable[[], None], apart: bool = False) -> None:
-        """Write loops over parameters."""
+    def nest(self, params: Sequence[Param], write: Callable[[], None], pragma: str = "", last: str = "") -> None:
+        """Write loops over parameters.
+
+        :param pragma: of the first one.
+        :param last: of the last one, if it is another one.
+        """
         if not params:
             self.inside("", write)
             return
         first, rest = params[0], params[1:]
-        if apart and not rest:
-            self.put("#pragma GCC ivdep")
-        sign = "<" if first.step.is_positive else ">"
-        end = first.stop + 1 if first.step.is_positive else first.stop - 1
-        whole = all(_is_int(e) for e in (first.start, first.stop))
-        kind = "int" if whole else "int64_t"
-        step = f"+= {_cpp(first.step)}"
-        head = f"for ({kind} {first.name} = {_cpp(first.start)}; {first.name} {sign} {_cpp(end)}; {first.name} {step})"
-        self.inside(head, write if not rest else lambda: self.nest(rest, write, apart))
+        if pragma or not rest and last:
+            self.put(pragma or last)
+        forward = first.step.is_positive
+        end = first.stop + 1 if forward else first.stop - 1
+        kind = "int" if _is_int(first.start) and _is_int(first.stop) else "int64_t"
+        steps = f"{first.name} += {_cpp(first.step)}"
+        head = f"for ({kind} {first.name} = {_cpp(first.start)}; {first.name} {'<' if forward else '>'} {_cpp(end)}; {steps})"
+        self.inside(head, write if not rest else lambda: self.nest(rest, write, "", last))
 
     def leaf(self, leaf: Leaf) -> None:
-        self.nest(leaf.params, lambda: self.body(leaf), bool(leaf.params) and not leaf.sequential)
+        last = "#pragma GCC ivdep" if leaf.params and not leaf.sequential else ""
+        if not self.is_shared(leaf):
+            self.nest(leaf.params, lambda: self.body(leaf), last=last)
+            return
+        how = "#pragma omp parallel for"
+        if len(leaf.params) == 1:
+            objects = any(self.program.containers[x.container].dtype in COMPLEX for x in leaf.accesses)
+            how += "" if objects else " simd"
+            if is_vectorized(leaf):
+                how += f" schedule(static, {config.machine.vector_chunk})"
+        self.nest(leaf.params, lambda: self.body(leaf), how, last)
+
+    def is_shared(self, node: Leaf | Scope) -> bool:
+        """True if threads share the iterations of a map."""
+        return bool(node.params) and not node.sequential and not self.threaded and node.schedule not in SERIAL
 
     def body(self, leaf: Leaf) -> None:
-        for instr in leaf.body:
+        for k, instr in enumerate(leaf.body):
+            if isinstance(instr, Store) and instr.streamed:
+                name = f"{STREAMED}{k}"
+                self.put(f"{self.kind(instr)} {name};")
+                self.put(f"{name} = {instr.value};")
+                instr = replace(instr, value=name)
             self.instruction(instr)
 
     def instruction(self, instr: Instr) -> None:
@@ -172,7 +200,10 @@ class Writer:
                 self.declare(c)
             self.block(scope.body)
 
-        self.nest(scope.params, write)
+        shared, before = self.is_shared(scope), self.threaded
+        self.threaded |= shared
+        self.nest(scope.params, write, "#pragma omp parallel for" if shared else "")
+        self.threaded = before
 
     def declare(self, container: Container) -> None:
         if isinstance(container.desc, dt.Scalar):
@@ -247,16 +278,13 @@ def is_plain(node: Node, program: Program) -> bool:
     return all(_is_plain(n, program) for n in walk((node,)))
 
 
-SERIAL = (dace.ScheduleType.Sequential,)
-
-
 def _is_plain(node: Node, program: Program, top: bool = True) -> bool:
     if isinstance(node, NodeCall):
         return False
-    if isinstance(node, (Leaf, Scope)) and node.params and not node.sequential and node.schedule not in SERIAL:
+    if isinstance(node, (Leaf, Scope)) and node.schedule not in (*SERIAL, dace.ScheduleType.Default, dace.ScheduleType.CPU_Multicore):
         return False
     if isinstance(node, Leaf):
-        if any(isinstance(i, Store) and (i.streamed or i.mode not in ("set", *REDUCED, *UPDATES)) for i in node.body):
+        if any(isinstance(i, Store) and (i.mode not in ("set", *REDUCED, *UPDATES)) for i in node.body):
             return False
         if any(not p.step.is_number for p in node.params):
             return False

@@ -15,8 +15,9 @@ from __future__ import annotations
 import ast
 import copy
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import dace
 from dace import data as dt
@@ -34,6 +35,7 @@ from sdgrad.program.implementations import choose_implementation
 from sdgrad.program.integer_powers import has_powers, with_integer_powers
 from sdgrad.program.leaf_tasklet import LeafWriter
 from sdgrad.program.prelude import host_prelude, prelude
+from sdgrad.program.symbols import _own_symbols, assigned_symbols
 from sdgrad.program.tree import (
     Block,
     Branch,
@@ -166,6 +168,9 @@ class Emitter(Dataflow):
         """True if a node becomes C++."""
         if isinstance(node, SymbolAssign) or not is_plain(node, self.program):
             return False
+        assigned = assigned_symbols((node,))
+        if assigned and any(_mentions(self.program.body, self.program)[a] != _mentions((node,), self.program)[a] for a in assigned):
+            return False
         touched = reads(node) | writes(node)
         containers = [self.program.containers[n] for n in touched]
         if any(n in self.program.constants or not isinstance(c.desc, (dt.Scalar, dt.Array)) for n, c in zip(touched, containers)):
@@ -207,6 +212,8 @@ class Emitter(Dataflow):
             self.connect_in(state, cache, n, entry, tasklet, k, self.whole(n))
         for k, n in outs.items():
             self.connect_out(state, cache, n, exit_, tasklet, k, self.whole(n))
+        if entry is not None:
+            close(state, entry, exit_, tasklet, bool(ins), bool(outs))
 
     def append(self, element: object, region: ControlFlowRegion, assignments: dict[str, str] | None = None) -> None:
         """Append a state or region, with assignments of symbols on the edge that leads to it."""
@@ -327,6 +334,11 @@ class Emitter(Dataflow):
     # -- scopes and calls
     def scope(self, node: Scope, state: SDFGState) -> None:
         """Write a scope as a nested SDFG, which sees the containers whole and under their own names."""
+        inside = replace(node, params=())
+        if self.joins and node.params and self.is_joint(inside):
+            entry, exit_ = self.enter(state, node.params, schedule_of(node), node.source.label)
+            self.joint((inside,), state, entry, exit_)
+            return
         inner = self.nested_sdfg(node)
         ins, outs = (sorted({self.program.root(n) for n in names}) for names in (reads(node), writes(node)))
         mapping = {s: s for s in sorted(map(str, inner.sdfg.free_symbols)) if s not in inner.sdfg.constants_prop}
@@ -347,7 +359,7 @@ class Emitter(Dataflow):
     def nested_sdfg(self, node: Scope) -> Emitter:
         """Return the emitter of a new SDFG that holds the body of a scope."""
         sdfg = dace.SDFG(identifier(node.source.label) or "body")
-        inner = Emitter(self.program, sdfg, nested=True)
+        inner = Emitter(self.program, sdfg, nested=True, joins=self.joins, functions=self.functions)
         self.declare_for_scope(node, inner)
         inner.block(node.body, sdfg)
         if self.program.constants:
@@ -380,6 +392,15 @@ class Emitter(Dataflow):
             self.connect_in(state, cache, region.container, None, copied, connector, self.operand(region))
         for connector, region in node.outputs.items():
             self.connect_out(state, cache, region.container, None, copied, connector, self.operand(region))
+
+
+def _mentions(block: Block, program: Program) -> Counter:
+    found: Counter = Counter()
+    for n in walk(block):
+        found.update(_own_symbols(n))
+        if isinstance(n, SymbolAssign):
+            found[n.symbol] += 1
+    return found
 
 
 def _place(nested: nd.NestedSDFG, state: SDFGState) -> None:
