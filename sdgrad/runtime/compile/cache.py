@@ -149,10 +149,15 @@ def _is_half(desc: dt.Data) -> bool:
     return isinstance(desc, dt.Scalar) and desc.dtype == dace.float16
 
 
+WRITERS = ("program", "symbolic", "runtime")
+"""Folders of this package with all that makes code of a program: graphs, library nodes, headers, flags."""
+
+
 @functools.cache
 def own_sources() -> str:
-    """Return a hash of the sources of this package: expansions of library nodes, headers, flags."""
-    files = sorted(f for f in INCLUDE.parent.rglob("*") if f.suffix in (".py", ".h", ".cpp"))
+    """Return a hash of the sources of this package that make code of programs."""
+    folders = (INCLUDE.parents[1] / name for name in WRITERS)
+    files = sorted(f for folder in folders for f in folder.rglob("*") if f.suffix in (".py", ".h", ".cpp"))
     return hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()
 
 

@@ -1,6 +1,7 @@
 """Several graphs by one call of the compiler."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
+from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile import build, cache
 from sdgrad.runtime.compile.cache import compile_graphs
 
@@ -117,3 +119,11 @@ def test_a_broken_description_of_a_program_is_made_again(content, commands, monk
     assert results([doubled("described", 9.5)]) == [9.5]
     assert described.read_text().startswith('{"name": "described_')
     assert len([c for c in commands if c != "dace.h"]) == 1
+
+
+def test_the_sources_that_make_code_are_a_part_of_the_key():
+    """The folders of these import from no other ones, but for settings, errors, and texts."""
+    folders = [INCLUDE.parents[1] / name for name in cache.WRITERS]
+    sources = [f.read_text() for folder in folders for f in folder.rglob("*.py")]
+    imported = {name for s in sources for name in re.findall(r"^\s*from sdgrad\.(\w+)", s, re.M)}
+    assert imported == {*cache.WRITERS, "config", "errors", "machine"}
