@@ -57,6 +57,7 @@ UPDATES = {
     "xor": "{0} != {1}",
 }
 INDENT = "    "
+ON_THE_STACK = 1 << 12
 COMPLEX = (dace.complex64, dace.complex128)
 SERIAL = (dace.ScheduleType.Sequential,)
 
@@ -299,7 +300,9 @@ def _is_local(container: Container) -> bool:
         return False
     if isinstance(desc, dt.Scalar):
         return True
-    small = not container.symbols and (desc.storage == dace.StorageType.Register or desc.total_size == 1)
+    small = not container.symbols and (
+        desc.storage == dace.StorageType.Register or desc.total_size * desc.dtype.bytes <= ON_THE_STACK
+    )
     return type(desc) is dt.Array and small
 
 

@@ -58,19 +58,6 @@ from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import to_ast
 
 
-@dace.properties.make_properties
-class Tasklet(nd.Tasklet):
-    mentioned = dace.properties.ListProperty(str, default=[])
-
-    def __init__(self, *a, mentioned=(), **k):
-        super().__init__(*a, **k)
-        self.mentioned = list(mentioned)
-
-    @property
-    def free_symbols(self):
-        return set(self.mentioned)
-
-
 def emit(program: Program, joins: bool = False) -> dace.SDFG:
     """Return the SDFG of a program, with the headers and declarations that its functions need."""
     program = allocate_outside(distinct_names(program))
@@ -202,9 +189,12 @@ class Emitter(Dataflow):
             c = self.program.containers[n]
             return None if isinstance(c.desc, dt.Scalar) else dace.pointer(c.dtype)
 
-        tasklet = Tasklet(
+        for s in made.symbols:
+            if s not in self.sdfg.symbols:
+                self.sdfg.add_symbol(s, self.program.symbols.get(s, dace.int64))
+        tasklet = nd.Tasklet(
             identifier(run[0].source.label) or "compute", {k: kind(n) for k, n in ins.items()},
-            {k: kind(n) for k, n in outs.items()}, text, language=dace.Language.CPP, mentioned=list(made.symbols),
+            {k: kind(n) for k, n in outs.items()}, text, language=dace.Language.CPP, debuginfo=self.info,
         )
         state.add_node(tasklet)
         cache: dict = {}
