@@ -124,7 +124,7 @@ class Ready:
     @cached_property
     def sdfg(self) -> dace.SDFG:
         """Return the program as a graph."""
-        sdfg = emit(self.program, joins=not config.debug)
+        sdfg = emit(self.program, outlines=not config.debug)
         keep_memory(sdfg)
         keep_in_registers(sdfg)
         return sdfg

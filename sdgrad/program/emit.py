@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import itertools
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
@@ -27,15 +25,15 @@ from dace.properties import CodeBlock
 from dace.sdfg.state import ConditionalBlock, ControlFlowRegion, LoopRegion, SDFGState
 
 from sdgrad.program.allocation import allocate_outside
-from sdgrad.program.cpp_code import function, is_plain
 from sdgrad.program.dataflow import Dataflow, close, identifier, schedule_of
 from sdgrad.program.descriptors import lasting
 from sdgrad.program.distinct import distinct_names
+from sdgrad.program.function_tasklet import write_call
 from sdgrad.program.implementations import choose_implementation
 from sdgrad.program.integer_powers import has_powers, with_integer_powers
 from sdgrad.program.leaf_tasklet import LeafWriter
+from sdgrad.program.outlining import Outliner
 from sdgrad.program.prelude import host_prelude, prelude
-from sdgrad.program.symbols import _own_symbols, assigned_symbols
 from sdgrad.program.tree import (
     Block,
     Branch,
@@ -58,8 +56,11 @@ from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import to_ast
 
 
-def emit(program: Program, joins: bool = False) -> dace.SDFG:
-    """Return the SDFG of a program, with the headers and declarations that its functions need."""
+def emit(program: Program, outlines: bool = False) -> dace.SDFG:
+    """Return the SDFG of a program, with the headers and declarations that its functions need.
+
+    :param outlines: nodes that DaCe need not look into become functions, if no GPU runs them.
+    """
     program = allocate_outside(distinct_names(program))
     sdfg = dace.SDFG(program.name)
     for name, (desc, value) in program.constants.items():
@@ -68,7 +69,7 @@ def emit(program: Program, joins: bool = False) -> dace.SDFG:
     names = _with_bases(set(program.arguments).union(*(_touched(n) for n in program.body)), program)
     _declare_containers(sdfg, names, program)
     device = any(d.storage == dace.StorageType.GPU_Global for d in sdfg.arrays.values())
-    emitter = Emitter(program, sdfg, joins=joins and not device)
+    emitter = Emitter(program, sdfg, outliner=Outliner(program) if outlines and not device else None)
     emitter.block(program.body, sdfg)
     dtypes = {program.containers[n].dtype for n in names}
     if needed := prelude(program.body, dtypes, device):
@@ -126,10 +127,14 @@ def _shape_symbols(sdfg: dace.SDFG) -> set[str]:
 
 @dataclass
 class Emitter(Dataflow):
-    """Write blocks of one program into the control flow regions of one SDFG."""
+    """Write blocks of one program into the control flow regions of one SDFG.
 
-    joins: bool = False
-    functions: list = field(default_factory=list)
+    :param outliner: writes nodes as functions; None: each becomes states.
+    :param functions: what it has written.
+    """
+
+    outliner: Outliner | None = None
+    functions: list[str] = field(default_factory=list)
     last: dict[int, object] = field(default_factory=dict)  # the last element of each region, by the region's id
 
     # -- control flow
@@ -137,73 +142,29 @@ class Emitter(Dataflow):
         """Append a block to a region; an empty block becomes an empty state."""
         if not block:
             self.state(region, "empty")
-        for joint, run in self.runs(block):
-            if joint:
-                self.joint(run, self.state(region, run[0].source.label))
-            else:
-                for node in run:
-                    self.node(node, region)
+        if self.outliner is None:
+            for node in block:
+                self.node(node, region)
+            return
+        for is_outlined, run in self.outliner.runs(block, region is self.sdfg and not self.nested):
+            if is_outlined:
+                self.outlined(run, self.state(region, run[0].source.label))
+                continue
+            for node in run:
+                self.node(node, region)
 
-    def runs(self, block: Block) -> list[tuple[bool, Block]]:
-        """Return a block in runs of nodes that become C++ together, and of others."""
-        if not self.joins:
-            return [(False, block)]
-        found = [(self.is_joint(n), n) for n in block]
-        return [(k, tuple(n for _, n in g)) for k, g in itertools.groupby(found, lambda f: f[0])]
-
-    def is_joint(self, node: Node) -> bool:
-        """True if a node becomes C++."""
-        if isinstance(node, SymbolAssign) or not is_plain(node, self.program):
-            return False
-        assigned = assigned_symbols((node,))
-        if assigned and any(_mentions(self.program.body, self.program)[a] != _mentions((node,), self.program)[a] for a in assigned):
-            return False
-        touched = reads(node) | writes(node)
-        containers = [self.program.containers[n] for n in touched]
-        if any(n in self.program.constants or not isinstance(c.desc, (dt.Scalar, dt.Array)) for n, c in zip(touched, containers)):
-            return False
-        inner = {n.symbol for n in walk((node,)) if isinstance(n, Loop)} | {p.name for n in walk((node,)) if isinstance(n, (Leaf, Scope)) for p in n.params}
-        return not any(c.view_of is not None and {str(s) for s in (*c.view_subset.free_symbols, *c.symbols)} & inner for c in containers)
-
-    def joint(self, run: Block, state: SDFGState, entry=None, exit_=None) -> None:
-        """Write nodes as a call of a C++ function."""
-        made = function(run, self.program, set(), entry is not None, self.spelled)
+    def outlined(self, nodes: Block, state: SDFGState, *around: nd.MapEntry | nd.MapExit) -> None:
+        """Write nodes as a function, and its call into a state."""
+        assert self.outliner is not None
+        self.locate(nodes[0])
+        made = self.outliner.outlined(nodes, inline=bool(around))
         self.functions.append(made.text)
-        call, before, outs, ins = [], [], {}, {}
-        for n, w in made.arrays.items():
-            connector = f"{'out' if w else 'in'}_{n}"
-            (outs if w else ins)[connector] = n
-            call.append(connector)
-        for n, w in made.numbers.items():
-            ins[f"in_{n}"] = n
-            if w:
-                outs[f"out_{n}"] = n
-                before.append(f"out_{n} = in_{n};")
-                call.append(f"&out_{n}")
-            else:
-                call.append(f"&in_{n}")
-        call += made.symbols
-        text = "".join(before) + f"{made.name}({', '.join(call)});"
+        write_call(self, state, made, identifier(nodes[0].source.label) or "part", *around)
 
-        def kind(n):
-            c = self.program.containers[n]
-            return None if isinstance(c.desc, dt.Scalar) else dace.pointer(c.dtype)
-
-        for s in made.symbols:
-            if s not in self.sdfg.symbols:
-                self.sdfg.add_symbol(s, self.program.symbols.get(s, dace.int64))
-        tasklet = nd.Tasklet(
-            identifier(run[0].source.label) or "compute", {k: kind(n) for k, n in ins.items()},
-            {k: kind(n) for k, n in outs.items()}, text, language=dace.Language.CPP, debuginfo=self.info,
-        )
-        state.add_node(tasklet)
-        cache: dict = {}
-        for k, n in ins.items():
-            self.connect_in(state, cache, n, entry, tasklet, k, self.whole(n))
-        for k, n in outs.items():
-            self.connect_out(state, cache, n, exit_, tasklet, k, self.whole(n))
-        if entry is not None:
-            close(state, entry, exit_, tasklet, bool(ins), bool(outs))
+    def locate(self, node: Node) -> None:
+        """Tell DaCe where the node that is written comes from."""
+        line = node.source.line or 0
+        self.info = dace.dtypes.DebugInfo(line, 0, line, 0, node.source.file)
 
     def append(self, element: object, region: ControlFlowRegion, assignments: dict[str, str] | None = None) -> None:
         """Append a state or region, with assignments of symbols on the edge that leads to it."""
@@ -234,8 +195,7 @@ class Emitter(Dataflow):
             self.loop(node, region)
         else:
             state = self.state(region, node.source.label)
-            line = node.source.line or 0
-            self.info = dace.dtypes.DebugInfo(line, 0, line, 0, node.source.file)
+            self.locate(node)
             self.dataflow(node, state)
 
     def dataflow(self, node: Leaf | Scope | NodeCall, state: SDFGState) -> None:
@@ -325,9 +285,9 @@ class Emitter(Dataflow):
     def scope(self, node: Scope, state: SDFGState) -> None:
         """Write a scope as a nested SDFG, which sees the containers whole and under their own names."""
         inside = replace(node, params=())
-        if self.joins and node.params and self.is_joint(inside):
-            entry, exit_ = self.enter(state, node.params, schedule_of(node), node.source.label)
-            self.joint((inside,), state, entry, exit_)
+        if self.outliner is not None and node.params and self.outliner.is_outlined(inside):
+            around = self.enter(state, node.params, schedule_of(node), node.source.label)
+            self.outlined((inside,), state, *around)
             return
         inner = self.nested_sdfg(node)
         ins, outs = (sorted({self.program.root(n) for n in names}) for names in (reads(node), writes(node)))
@@ -349,7 +309,7 @@ class Emitter(Dataflow):
     def nested_sdfg(self, node: Scope) -> Emitter:
         """Return the emitter of a new SDFG that holds the body of a scope."""
         sdfg = dace.SDFG(identifier(node.source.label) or "body")
-        inner = Emitter(self.program, sdfg, nested=True, joins=self.joins, functions=self.functions)
+        inner = Emitter(self.program, sdfg, nested=True, outliner=self.outliner, functions=self.functions)
         self.declare_for_scope(node, inner)
         inner.block(node.body, sdfg)
         if self.program.constants:
@@ -382,15 +342,6 @@ class Emitter(Dataflow):
             self.connect_in(state, cache, region.container, None, copied, connector, self.operand(region))
         for connector, region in node.outputs.items():
             self.connect_out(state, cache, region.container, None, copied, connector, self.operand(region))
-
-
-def _mentions(block: Block, program: Program) -> Counter:
-    found: Counter = Counter()
-    for n in walk(block):
-        found.update(_own_symbols(n))
-        if isinstance(n, SymbolAssign):
-            found[n.symbol] += 1
-    return found
 
 
 def _place(nested: nd.NestedSDFG, state: SDFGState) -> None:

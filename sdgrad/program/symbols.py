@@ -63,6 +63,15 @@ def view_symbols(name: str, program: Program) -> set[str]:
     return found
 
 
+def mentions(block: Block) -> Counter[str]:
+    """Count the nodes of a block that mention a symbol, or assign it."""
+    found: Counter[str] = Counter()
+    for node in walk(block):
+        found.update(_own_symbols(node))
+        found.update([node.symbol] if isinstance(node, SymbolAssign) else ())
+    return found
+
+
 def assigned_symbols(block: Block) -> set[str]:
     """Return the symbols that a block assigns somewhere."""
     return {n.symbol for n in walk(block) if isinstance(n, SymbolAssign)}

@@ -1,0 +1,217 @@
+"""Outline runs of nodes as C++ functions, each of which one tasklet calls.
+
+Whatever is neither a call of a library nor a transfer is loops and memory, and becomes C++
+(:mod:`sdgrad.program.cpp_code`). What is left for DaCe is to make arrays, to call libraries, and the frame.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import dace
+from dace import data as dt
+
+from sdgrad.program.cpp_code import REDUCED, UPDATED, Writer
+from sdgrad.program.symbols import mentions, unbound_symbols
+from sdgrad.program.tree import (
+    Block,
+    Container,
+    Leaf,
+    Loop,
+    Node,
+    NodeCall,
+    Program,
+    Scope,
+    SymbolAssign,
+    reads,
+    walk,
+    writes,
+)
+
+NAME = re.compile(r"\b[A-Za-z_]\w*\b")
+STACK = 1 << 12
+"""Bytes of a scope's array at most that is on the stack."""
+SCHEDULES = (dace.ScheduleType.Default, dace.ScheduleType.Sequential, dace.ScheduleType.CPU_Multicore)
+
+
+@dataclass(frozen=True)
+class Outlined:
+    """Nodes as a function.
+
+    :param arrays: containers that it takes by their addresses; True for those that it writes.
+    :param numbers: scalars that it takes by their addresses; True for those that it writes.
+    :param symbols: symbols that it takes by value.
+    """
+
+    name: str
+    text: str
+    arrays: Mapping[str, bool]
+    numbers: Mapping[str, bool]
+    symbols: tuple[str, ...]
+
+
+@dataclass
+class Outliner:
+    """Find the nodes of a program that become functions, and write these."""
+
+    program: Program
+
+    def runs(self, block: Block, is_whole: bool) -> Iterator[tuple[bool, Block]]:
+        """Yield a block in runs of nodes that become a function together, and of others.
+
+        :param is_whole: the block is that of the program.
+        """
+        found = [(self.is_outlined(n, block[k + 1 :] if is_whole else None), n) for k, n in enumerate(block)]
+        for which, run in itertools.groupby(found, lambda f: f[0]):
+            yield which, tuple(n for _, n in run)
+
+    def is_outlined(self, node: Node, after: Block | None = None) -> bool:
+        """True if a node becomes C++.
+
+        :param after: what follows, if nothing else does; None if nobody knows.
+        """
+        if isinstance(node, SymbolAssign) or not all(map(self._is_plain, walk((node,)))):
+            return False
+        containers = [self.program.containers[n] for n in reads(node) | writes(node)]
+        inner = _defined((node,))
+        if any(type(c.desc) not in PLAIN or c.name in self.program.constants for c in containers):
+            return False
+        if any(c.view_of is not None and _placed_by(c, self.program) & inner for c in containers):
+            return False
+        return all(self._stays(s, node, after) for s in {n.symbol for n in walk((node,)) if isinstance(n, SymbolAssign)})
+
+    def _is_plain(self, node: Node) -> bool:
+        """True if a node is loops and memory, apart from what is in it."""
+        if isinstance(node, NodeCall):
+            return False
+        if not isinstance(node, (Leaf, Scope)):
+            return True
+        if node.schedule not in SCHEDULES or not all(p.step.is_number for p in node.params):
+            return False
+        if isinstance(node, Scope):
+            return all(map(_is_on_stack, node.locals))
+        return all(s.mode in ("set", *REDUCED, *UPDATED) for s in node.stores)
+
+    def _stays(self, symbol: str, node: Node, after: Block | None) -> bool:
+        """True if nobody asks for what a node leaves in a symbol."""
+        if symbol in self._of_shapes:
+            return False
+        if after is not None:
+            return symbol not in unbound_symbols(after, self.program)
+        return self._mentions[symbol] == mentions((node,))[symbol]
+
+    @cached_property
+    def _mentions(self) -> Counter[str]:
+        return mentions(self.program.body)
+
+    @cached_property
+    def _of_shapes(self) -> frozenset[str]:
+        """Symbols of which the sizes of arrays are made."""
+        return frozenset().union(*(c.symbols for c in self.program.containers.values()))
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        """Names of numbers: symbols, and variables of loops and scopes."""
+        nodes = list(walk(self.program.body))
+        variables = {n.symbol for n in nodes if isinstance(n, (Loop, SymbolAssign))}
+        return frozenset(self.program.symbols).union(variables, *({p.name for p in n.params} for n in nodes if isinstance(n, Scope)))
+
+    def outlined(self, nodes: Block, inline: bool = False) -> Outlined:
+        """Return nodes as a function.
+
+        :param inline: each iteration of a loop calls it.
+        """
+        program = self.program
+        touched = set[str]().union(*(reads(n) | writes(n) for n in nodes))
+        written = {program.root(n) for node in nodes for n in writes(node)}
+        roots = {n: n in written for n in sorted({program.root(n) for n in touched})}
+        numbers = {n: w for n, w in roots.items() if isinstance(program.containers[n].desc, dt.Scalar)}
+        arrays = {n: w for n, w in roots.items() if n not in numbers}
+        writer = Writer(program, set(numbers))
+        for name in numbers:
+            writer.put(f"{self._type(name)} {name} = *at_{name};")
+        for view in _views(touched, program):
+            writer.view(view)
+        writer.block(nodes)
+        for name in (n for n, w in numbers.items() if w):
+            writer.put(f"*at_{name} = {name};")
+        text = "\n".join(writer.lines)
+        symbols = tuple(sorted(set(NAME.findall(text)) & self._known - _bound(nodes, program)))
+        taken = [
+            *(f"{'' if w else 'const '}{self._type(n)}* __restrict__ {n}" for n, w in arrays.items()),
+            *(f"{'' if w else 'const '}{self._type(n)}* at_{n}" for n, w in numbers.items()),
+            *(f"{self._symbol_type(s)} {s}" for s in symbols),
+        ]
+        how = "static __attribute__((always_inline)) inline" if inline else "static"
+        local = "".join(f"    {self._symbol_type(s)} {s};\n" for s in sorted(_assigned(nodes) - set(symbols)))
+        body = f"({', '.join(taken)})\n{{\n{local}{text}\n}}\n"
+        name = f"part_{hashlib.sha256(body.encode()).hexdigest()[:12]}"
+        guard = name.upper()  # programs that are compiled together may share a part
+        whole = f"#ifndef {guard}\n#define {guard}\n{how} void {name}{body}#endif\n"
+        return Outlined(name, whole, arrays, numbers, symbols)
+
+    def _type(self, name: str) -> str:
+        return self.program.containers[name].dtype.ctype
+
+    def _symbol_type(self, name: str) -> str:
+        return self.program.symbols.get(name, dace.int64).ctype
+
+
+PLAIN = (dt.Scalar, dt.Array, dt.ArrayView)
+
+
+def _is_on_stack(container: Container) -> bool:
+    """True if an instance of a scope has an array or a number on the stack."""
+    desc = container.desc
+    if container.view_of is not None or container.symbols or type(desc) not in PLAIN:
+        return False
+    return isinstance(desc, dt.Scalar) or desc.storage == dace.StorageType.Register or _bytes(container) <= STACK
+
+
+def _bytes(container: Container) -> int:
+    return int(container.desc.total_size) * container.dtype.bytes
+
+
+def _placed_by(view: Container, program: Program) -> set[str]:
+    """Return the symbols that say where a view is."""
+    found: set[str] = set()
+    while view.view_of is not None:
+        assert view.view_subset is not None
+        found |= view.symbols | {str(s) for s in view.view_subset.free_symbols}
+        view = program.containers[view.view_of]
+    return found
+
+
+def _assigned(nodes: Sequence[Node]) -> set[str]:
+    return {n.symbol for n in walk(tuple(nodes)) if isinstance(n, SymbolAssign)}
+
+
+def _defined(nodes: Block) -> set[str]:
+    """Return the variables of loops and maps, and symbols that nodes assign."""
+    params = (p.name for n in walk(nodes) if isinstance(n, (Leaf, Scope)) for p in n.params)
+    return _assigned(nodes).union(params, (n.symbol for n in walk(nodes) if isinstance(n, Loop)))
+
+
+def _bound(nodes: Block, program: Program) -> set[str]:
+    """Return the variables and symbols that nodes define before they use them."""
+    return _defined(nodes) - (_assigned(nodes) & unbound_symbols(nodes, program))
+
+
+def _views(names: set[str], program: Program) -> list[Container]:
+    """Return the views among some containers, each after that of which it is one."""
+    found: dict[str, Container] = {}
+
+    def add(container: Container) -> None:
+        if container.view_of is not None and container.name not in found:
+            add(program.containers[container.view_of])
+            found[container.name] = container
+
+    for name in sorted(names):
+        add(program.containers[name])
+    return list(found.values())
