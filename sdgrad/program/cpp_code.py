@@ -57,7 +57,7 @@ class Writer:
     """Write blocks of one program.
 
     :param numbers: containers that are variables here, and not arrays.
-    :param shared: True inside of a loop whose iterations threads share.
+    :param shared: True inside of a map: its instances run in one thread each.
     """
 
     program: Program
@@ -135,7 +135,7 @@ class Writer:
             self.block(scope.body)
 
         outer, before = self.of_threads(scope), self.shared
-        self.shared = before or bool(outer)
+        self.shared = before or bool(scope.params)
         self.nest(scope.params, write, outer)
         self.shared = before
 

@@ -125,7 +125,7 @@ class Outliner:
     def outlined(self, nodes: Block, inline: bool = False) -> Outlined:
         """Return nodes as a function.
 
-        :param inline: each iteration of a loop calls it.
+        :param inline: each instance of a map calls it.
         """
         program = self.program
         touched = set[str]().union(*(reads(n) | writes(n) for n in nodes))
@@ -133,7 +133,7 @@ class Outliner:
         roots = {n: n in written for n in sorted({program.root(n) for n in touched})}
         numbers = {n: w for n, w in roots.items() if isinstance(program.containers[n].desc, dt.Scalar)}
         arrays = {n: w for n, w in roots.items() if n not in numbers}
-        writer = Writer(program, set(numbers))
+        writer = Writer(program, set(numbers), shared=inline)
         for name in numbers:
             writer.put(f"{self._type(name)} {name} = *at_{name};")
         for view in _views(touched, program):
