@@ -129,7 +129,7 @@ class Ready:
         keep_in_registers(sdfg)
         return sdfg
 
-    @cached_property
+    @property
     def content(self) -> str:
         """Return a hash of all that the graph follows from."""
         return f"{fingerprint(self.program)} {kept_bytes()}"

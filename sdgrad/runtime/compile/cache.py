@@ -195,7 +195,7 @@ class Written:
     def name(self) -> str:
         return self.sdfg.name
 
-    @functools.cached_property
+    @property
     def content(self) -> str:
         """Return DaCe's hash of the graph, which takes as long as to write one."""
         return self.sdfg.hash_sdfg()

@@ -52,7 +52,7 @@ def answers_once() -> Iterator[None]:
 
 
 def _copied(tree: Any) -> Any:
-    """Return a copy of a syntax tree, as :func:`copy.deepcopy` makes it, in a fifth of the time."""
+    """Return a copy of a syntax tree, as :func:`copy.deepcopy` makes it, in two fifths of the time."""
     if isinstance(tree, ast.AST):
         made = type(tree).__new__(type(tree))
         vars(made).update({name: _copied(part) for name, part in vars(tree).items()})

@@ -79,13 +79,14 @@ namespace sdgrad
             return nullptr;
         }
 
-        // Remove all blocks but those of one owner.
-        Block *all(const void *owner = nullptr)
+        // Remove the blocks that do not stay.
+        template <typename Stays>
+        Block *without(Stays stays)
         {
             Block *found = nullptr;
             for (Block **at = &first; *at;) {
                 Block *block = *at;
-                if (owner && block->owner == owner) {
+                if (stays(*block)) {
                     at = &block->next;
                 } else {
                     *at = block->next;
@@ -96,24 +97,22 @@ namespace sdgrad
             return found;
         }
 
+        // Remove all blocks but those of one owner.
+        Block *all(const void *owner = nullptr)
+        {
+            return without([owner](const Block &block) { return owner && block.owner == owner; });
+        }
+
         // Remove the blocks that there is no room for beside the arrays in use and one to come: what waits longest.
         Block *surplus(std::size_t coming = 0)
         {
             const std::size_t now = used + coming, beside = (peak > now ? peak - now : 0) + SPARE;
             std::size_t room = beside < most ? beside : most;
-            Block *found = nullptr;
-            for (Block **at = &first; *at;) {
-                Block *block = *at;
-                if (block->bytes <= room) {
-                    room -= block->bytes;
-                    at = &block->next;
-                } else {
-                    *at = block->next;
-                    block->next = found;
-                    found = block;
-                }
-            }
-            return found;
+            return without([&room](const Block &block) {
+                const bool stays = block.bytes <= room;
+                room -= stays ? block.bytes : 0;
+                return stays;
+            });
         }
     };
 
