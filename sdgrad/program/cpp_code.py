@@ -19,9 +19,11 @@ from dace.codegen import cppunparse
 from dace.codegen.targets.cpp import DaCeKeywordRemover
 
 from sdgrad.config import config
+from sdgrad.program.integer_powers import integer_powers
 from sdgrad.program.leaf_tasklet import written_index
 from sdgrad.program.naming import STREAMED
 from sdgrad.program.prelude import is_vectorized
+from sdgrad.program.symbols import unbound_symbols
 from sdgrad.program.tree import (
     Block,
     Branch,
@@ -39,6 +41,7 @@ from sdgrad.program.tree import (
     Store,
     SymbolAssign,
     Value,
+    children,
 )
 
 REDUCED = {"sum": "Sum", "prod": "Product", "max": "Max", "min": "Min"}
@@ -88,6 +91,11 @@ class Writer:
         else:
             self.put(f"alignas(64) {kind} {container.name}[{int(container.desc.total_size)}];")
 
+    def symbols(self, block: Block) -> None:
+        """Declare the symbols that a block assigns before it uses them."""
+        for name in sorted(_assigned(block) - unbound_symbols(block, self.program)):
+            self.put(f"{self.program.symbols.get(name, dace.int64).ctype} {name};")
+
     def view(self, view: Container) -> None:
         """Declare the address of a view."""
         assert view.view_of is not None and view.view_subset is not None
@@ -132,6 +140,7 @@ class Writer:
         def write() -> None:
             for container in scope.locals:
                 self.declare(container)
+            self.symbols(scope.body)  # each instance has its own
             self.block(scope.body)
 
         outer, before = self.of_threads(scope), self.shared
@@ -241,7 +250,7 @@ def flat(index: Sequence[sympy.Expr], container: Container) -> str:
 @lru_cache(maxsize=1 << 16)
 def cpp(expr: sympy.Expr) -> str:
     """Return an integer expression as C++."""
-    return symbolic.symstr(expr, cpp_mode=True)
+    return symbolic.symstr(integer_powers(expr), cpp_mode=True)
 
 
 def expression(expr: ast.expr, known: Mapping[str, str] | None = None) -> str:
@@ -258,6 +267,13 @@ def expression(expr: ast.expr, known: Mapping[str, str] | None = None) -> str:
 
 _WORDS = DaCeKeywordRemover(dace.SDFG("words"), {}, {}, None)
 """Replaces words of tasklets that are others in C++."""
+
+
+def _assigned(block: Block) -> set[str]:
+    """Return the symbols that a block assigns, without those of its scopes."""
+    inner = (() if isinstance(n, Scope) else children(n) for n in block)
+    own = {n.symbol for n in block if isinstance(n, SymbolAssign)}
+    return own.union(*(_assigned(b) for blocks in inner for b in blocks))
 
 
 def _bound(symbol: str, stop: str, step: str) -> str:

@@ -23,11 +23,12 @@ def write_call(
 
     Numbers that the function writes are copied: DaCe hands them over by value.
     """
-    written = made.arrays | made.numbers
-    inputs = {_inside(n): n for n, w in written.items() if not w or n in made.numbers}
-    outputs = {_outside(n): n for n, w in written.items() if w}
-    before = "".join(f"{_outside(n)} = {_inside(n)}; " for n, w in made.numbers.items() if w)
-    names = {n: _outside(n) if w else _inside(n) for n, w in written.items()}
+    written = {**made.arrays, **made.numbers}
+    inside, outside = ({n: f"{made.prefix}{way}_{n}" for n in written} for way in ("in", "out"))
+    inputs = {inside[n]: n for n, w in written.items() if not w or n in made.numbers}
+    outputs = {outside[n]: n for n, w in written.items() if w}
+    before = "".join(f"{outside[n]} = {inside[n]}; " for n, w in made.numbers.items() if w)
+    names = {n: outside[n] if w else inside[n] for n, w in written.items()}
     given = [f"&{names[n]}" if n in made.numbers else names[n] for n in written]
     tasklet = state.add_tasklet(
         label,
@@ -47,14 +48,6 @@ def write_call(
         flow.connect_out(state, cache, name, exit_, tasklet, connector, flow.whole(name))
     if entry is not None and exit_ is not None:
         close(state, entry, exit_, tasklet, bool(inputs), bool(outputs))
-
-
-def _inside(name: str) -> str:
-    return f"in_{name}"
-
-
-def _outside(name: str) -> str:
-    return f"out_{name}"
 
 
 def _kind(name: str, flow: Dataflow) -> dace.typeclass | None:

@@ -18,7 +18,7 @@ import dace
 from dace import data as dt
 
 from sdgrad.program.cpp_code import REDUCED, UPDATED, Writer
-from sdgrad.program.symbols import mentions, unbound_symbols
+from sdgrad.program.symbols import assigned_symbols, mentions, unbound_symbols
 from sdgrad.program.tree import (
     Block,
     Container,
@@ -44,6 +44,7 @@ SCHEDULES = (dace.ScheduleType.Default, dace.ScheduleType.Sequential, dace.Sched
 class Outlined:
     """Nodes as a function.
 
+    :param prefix: how names begin that no container has: of the function, and of what belongs to the call.
     :param arrays: containers that it takes by their addresses; True for those that it writes.
     :param numbers: scalars that it takes by their addresses; True for those that it writes.
     :param symbols: symbols that it takes by value.
@@ -51,6 +52,7 @@ class Outlined:
 
     name: str
     text: str
+    prefix: str
     arrays: Mapping[str, bool]
     numbers: Mapping[str, bool]
     symbols: tuple[str, ...]
@@ -84,7 +86,7 @@ class Outliner:
             return False
         if any(c.view_of is not None and _placed_by(c, self.program) & inner for c in containers):
             return False
-        return all(self._stays(s, node, after) for s in {n.symbol for n in walk((node,)) if isinstance(n, SymbolAssign)})
+        return all(self._stays(s, node, after) for s in assigned_symbols((node,)))
 
     def _is_plain(self, node: Node) -> bool:
         """True if a node is loops and memory, apart from what is in it."""
@@ -95,7 +97,8 @@ class Outliner:
         if node.schedule not in SCHEDULES or not all(p.step.is_number for p in node.params):
             return False
         if isinstance(node, Scope):
-            return all(map(_is_on_stack, node.locals))
+            outer = assigned_symbols(node.body) & unbound_symbols(node.body, self.program)
+            return not outer and all(map(_is_on_stack, node.locals))
         return all(s.mode in ("set", *REDUCED, *UPDATED) for s in node.stores)
 
     def _stays(self, symbol: str, node: Node, after: Block | None) -> bool:
@@ -116,11 +119,21 @@ class Outliner:
         return frozenset().union(*(c.symbols for c in self.program.containers.values()))
 
     @cached_property
+    def _prefix(self) -> str:
+        """How names begin that no container has."""
+        found, local = "part_", {c.name for n in walk(self.program.body) if isinstance(n, Scope) for c in n.locals}
+        while any(n.startswith(found) for n in self.program.containers.keys() | local):
+            found += "_"
+        return found
+
+    @cached_property
     def _known(self) -> frozenset[str]:
         """Names of numbers: symbols, and variables of loops and scopes."""
         nodes = list(walk(self.program.body))
         variables = {n.symbol for n in nodes if isinstance(n, (Loop, SymbolAssign))}
-        return frozenset(self.program.symbols).union(variables, *({p.name for p in n.params} for n in nodes if isinstance(n, Scope)))
+        return frozenset(self.program.symbols).union(
+            variables, *({p.name for p in n.params} for n in nodes if isinstance(n, Scope))
+        )
 
     def outlined(self, nodes: Block, inline: bool = False) -> Outlined:
         """Return nodes as a function.
@@ -135,32 +148,29 @@ class Outliner:
         arrays = {n: w for n, w in roots.items() if n not in numbers}
         writer = Writer(program, set(numbers), shared=inline)
         for name in numbers:
-            writer.put(f"{self._type(name)} {name} = *at_{name};")
+            writer.put(f"{self._type(name)} {name} = *{self._prefix}{name};")
         for view in _views(touched, program):
             writer.view(view)
+        writer.symbols(nodes)
         writer.block(nodes)
         for name in (n for n, w in numbers.items() if w):
-            writer.put(f"*at_{name} = {name};")
+            writer.put(f"*{self._prefix}{name} = {name};")
         text = "\n".join(writer.lines)
         symbols = tuple(sorted(set(NAME.findall(text)) & self._known - _bound(nodes, program)))
         taken = [
             *(f"{'' if w else 'const '}{self._type(n)}* __restrict__ {n}" for n, w in arrays.items()),
-            *(f"{'' if w else 'const '}{self._type(n)}* at_{n}" for n, w in numbers.items()),
-            *(f"{self._symbol_type(s)} {s}" for s in symbols),
+            *(f"{'' if w else 'const '}{self._type(n)}* {self._prefix}{n}" for n, w in numbers.items()),
+            *(f"{program.symbols.get(s, dace.int64).ctype} {s}" for s in symbols),
         ]
         how = "static __attribute__((always_inline)) inline" if inline else "static"
-        local = "".join(f"    {self._symbol_type(s)} {s};\n" for s in sorted(_assigned(nodes) - set(symbols)))
-        body = f"({', '.join(taken)})\n{{\n{local}{text}\n}}\n"
-        name = f"part_{hashlib.sha256(body.encode()).hexdigest()[:12]}"
+        body = f"({', '.join(taken)})\n{{\n{text}\n}}\n"
+        name = f"{self._prefix}{hashlib.sha256(body.encode()).hexdigest()[:12]}"
         guard = name.upper()  # programs that are compiled together may share a part
         whole = f"#ifndef {guard}\n#define {guard}\n{how} void {name}{body}#endif\n"
-        return Outlined(name, whole, arrays, numbers, symbols)
+        return Outlined(name, whole, self._prefix, arrays, numbers, symbols)
 
     def _type(self, name: str) -> str:
         return self.program.containers[name].dtype.ctype
-
-    def _symbol_type(self, name: str) -> str:
-        return self.program.symbols.get(name, dace.int64).ctype
 
 
 PLAIN = (dt.Scalar, dt.Array, dt.ArrayView)
@@ -188,19 +198,15 @@ def _placed_by(view: Container, program: Program) -> set[str]:
     return found
 
 
-def _assigned(nodes: Sequence[Node]) -> set[str]:
-    return {n.symbol for n in walk(tuple(nodes)) if isinstance(n, SymbolAssign)}
-
-
 def _defined(nodes: Block) -> set[str]:
     """Return the variables of loops and maps, and symbols that nodes assign."""
     params = (p.name for n in walk(nodes) if isinstance(n, (Leaf, Scope)) for p in n.params)
-    return _assigned(nodes).union(params, (n.symbol for n in walk(nodes) if isinstance(n, Loop)))
+    return assigned_symbols(nodes).union(params, (n.symbol for n in walk(nodes) if isinstance(n, Loop)))
 
 
 def _bound(nodes: Block, program: Program) -> set[str]:
     """Return the variables and symbols that nodes define before they use them."""
-    return _defined(nodes) - (_assigned(nodes) & unbound_symbols(nodes, program))
+    return _defined(nodes) - (assigned_symbols(nodes) & unbound_symbols(nodes, program))
 
 
 def _views(names: set[str], program: Program) -> list[Container]:
