@@ -131,9 +131,8 @@ class Outliner:
         """Names of numbers: symbols, and variables of loops and scopes."""
         nodes = list(walk(self.program.body))
         variables = {n.symbol for n in nodes if isinstance(n, (Loop, SymbolAssign))}
-        return frozenset(self.program.symbols).union(
-            variables, *({p.name for p in n.params} for n in nodes if isinstance(n, Scope))
-        )
+        params = {p.name for n in nodes if isinstance(n, Scope) for p in n.params}
+        return frozenset(self.program.symbols.keys() | variables | params) - self.program.containers.keys()
 
     def outlined(self, nodes: Block, inline: bool = False) -> Outlined:
         """Return nodes as a function.
