@@ -34,6 +34,7 @@ from sdgrad.program.integer_powers import has_powers, with_integer_powers
 from sdgrad.program.leaf_tasklet import LeafWriter
 from sdgrad.program.outlining import Outliner
 from sdgrad.program.prelude import host_prelude, prelude
+from sdgrad.program.symbols import defined_symbols
 from sdgrad.program.tree import (
     Block,
     Branch,
@@ -69,7 +70,8 @@ def emit(program: Program, outlines: bool = False) -> dace.SDFG:
     names = _with_bases(set(program.arguments).union(*(_touched(n) for n in program.body)), program)
     _declare_containers(sdfg, names, program)
     device = any(d.storage == dace.StorageType.GPU_Global for d in sdfg.arrays.values())
-    emitter = Emitter(program, sdfg, outliner=Outliner(program) if outlines and not device else None)
+    outliner = Outliner(program) if outlines and not device else None
+    emitter = Emitter(program, sdfg, defined=defined_symbols(program.body), outliner=outliner)
     emitter.block(program.body, sdfg)
     dtypes = {program.containers[n].dtype for n in names}
     if needed := prelude(program.body, dtypes, device):
@@ -309,7 +311,14 @@ class Emitter(Dataflow):
     def nested_sdfg(self, node: Scope) -> Emitter:
         """Return the emitter of a new SDFG that holds the body of a scope."""
         sdfg = dace.SDFG(identifier(node.source.label) or "body")
-        inner = Emitter(self.program, sdfg, nested=True, outliner=self.outliner, functions=self.functions)
+        inner = Emitter(
+            self.program,
+            sdfg,
+            nested=True,
+            defined=defined_symbols(node.body),
+            outliner=self.outliner,
+            functions=self.functions,
+        )
         self.declare_for_scope(node, inner)
         inner.block(node.body, sdfg)
         if self.program.constants:

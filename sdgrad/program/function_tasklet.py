@@ -38,8 +38,9 @@ def write_call(
         language=dace.Language.CPP,
         debuginfo=flow.info,
     )
-    for symbol in made.symbols:  # DaCe looks for declared ones in the text
-        if symbol not in flow.sdfg.symbols:
+    # DaCe looks in the text for declared ones, of what it expands as well: there a variable may have the name of a loop's
+    for symbol in made.symbols:
+        if symbol not in flow.sdfg.symbols and symbol not in flow.defined:
             flow.sdfg.add_symbol(symbol, flow.program.symbols.get(symbol, dace.int64))
     cache: dict = {}
     for connector, name in inputs.items():

@@ -18,7 +18,7 @@ import dace
 from dace import data as dt
 
 from sdgrad.program.cpp_code import REDUCED, UPDATED, Writer
-from sdgrad.program.symbols import assigned_symbols, mentions, unbound_symbols
+from sdgrad.program.symbols import assigned_symbols, defined_symbols, mentions, unbound_symbols
 from sdgrad.program.tree import (
     Block,
     Container,
@@ -81,7 +81,7 @@ class Outliner:
         if isinstance(node, SymbolAssign) or not all(map(self._is_plain, walk((node,)))):
             return False
         containers = [self.program.containers[n] for n in reads(node) | writes(node)]
-        inner = _defined((node,))
+        inner = defined_symbols((node,))
         if any(type(c.desc) not in PLAIN or c.name in self.program.constants for c in containers):
             return False
         if any(c.view_of is not None and _placed_by(c, self.program) & inner for c in containers):
@@ -90,7 +90,7 @@ class Outliner:
 
     def _is_plain(self, node: Node) -> bool:
         """True if a node is loops and memory, apart from what is in it."""
-        if isinstance(node, NodeCall):
+        if isinstance(node, NodeCall) or (isinstance(node, Loop) and node.symbol in self._left):
             return False
         if not isinstance(node, (Leaf, Scope)):
             return True
@@ -112,6 +112,12 @@ class Outliner:
     @cached_property
     def _mentions(self) -> Counter[str]:
         return mentions(self.program.body)
+
+    @cached_property
+    def _left(self) -> set[str]:
+        """Symbols that have a value outside of loops: what a loop leaves in its variable, perhaps."""
+        body = self.program.body
+        return unbound_symbols(body, self.program) | assigned_symbols(body)
 
     @cached_property
     def _of_shapes(self) -> frozenset[str]:
@@ -197,15 +203,9 @@ def _placed_by(view: Container, program: Program) -> set[str]:
     return found
 
 
-def _defined(nodes: Block) -> set[str]:
-    """Return the variables of loops and maps, and symbols that nodes assign."""
-    params = (p.name for n in walk(nodes) if isinstance(n, (Leaf, Scope)) for p in n.params)
-    return assigned_symbols(nodes).union(params, (n.symbol for n in walk(nodes) if isinstance(n, Loop)))
-
-
 def _bound(nodes: Block, program: Program) -> set[str]:
     """Return the variables and symbols that nodes define before they use them."""
-    return _defined(nodes) - (assigned_symbols(nodes) & unbound_symbols(nodes, program))
+    return defined_symbols(nodes) - (assigned_symbols(nodes) & unbound_symbols(nodes, program))
 
 
 def _views(names: set[str], program: Program) -> list[Container]:

@@ -152,6 +152,26 @@ def test_a_symbol_that_is_asked_for_later_stays_outside():
     assert x.tolist() == [0, 0, 0, 0, 0, 1, 0, 0]
 
 
+def test_a_loop_whose_variable_is_read_behind_it_stays_outside():
+    source = """
+    argument x: float64[8]
+    body
+      loop i = 0 .. 1 step 1:
+        loop k = 0 .. 3 step 1:
+          do:
+            v = 1.0
+            x[k] += v
+        do:
+          w = 2.0
+          x[k + 1] = w
+    """
+    made = program(source)
+    assert not Outliner(made).is_outlined(made.body[0], ())
+    x = np.zeros(8)
+    compile_sdfg(emit(made, outlines=True))({"x": x})
+    assert x.tolist() == [2, 2, 2, 2, 0, 2, 0, 0]
+
+
 def test_functions_are_named_by_what_they_do():
     one, other = (text_of(f"argument x: float64[8]\nbody\n  map i=0:8:\n    v = {v}\n    x[i] = v") for v in (1.0, 2.0))
     assert one.split("(")[0] != other.split("(")[0]

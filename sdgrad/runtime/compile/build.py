@@ -25,9 +25,9 @@ from sdgrad.runtime.compile import nvcc
 from sdgrad.runtime.compile.codegen_answers import answers_once
 from sdgrad.runtime.compile.compiler import DACE_INCLUDE, compiler_name, flags, run
 from sdgrad.runtime.compile.fast_linker import fast_linker
-from sdgrad.runtime.compile.inlining import inlined
 from sdgrad.runtime.compile.nontemporal_stores import around_caches
 from sdgrad.runtime.compile.precompiled_header import Header, without_parts
+from sdgrad.runtime.compile.program_objects import memory_object
 from sdgrad.runtime.compile.restrict_pointers import local_pointers
 from sdgrad.runtime.compile.simd import in_lanes, keeping_nan
 from sdgrad.runtime.compile.wide_permutations import NARROW, has_doubtful_permutation
@@ -121,8 +121,7 @@ def generate(job: Job) -> Needs:
 
 def _on_host(code: str) -> str:
     """Return DaCe's code as the host runs it."""
-    lanes = code if "simd-reductions" in config.without else in_lanes(around_caches(local_pointers(code)))
-    return inlined(lanes)
+    return code if "simd-reductions" in config.without else in_lanes(around_caches(local_pointers(code)))
 
 
 def _on_device(code: str) -> str:
@@ -162,6 +161,7 @@ def compile_sources(jobs: Sequence[Job], needs: Needs) -> None:
         header = Header.of(needs.spared)
         header.make()
         given = [header.include, *given]
+        needs = replace(needs, links=[str(memory_object().make()), *needs.links])
     written = [Path(s) for job in jobs for s in sources_of(job.folder)]
     run(link_command(given, sources, part, needs.links), first.sdfg.name, written)
     if has_doubtful_permutation(part.read_bytes()):
