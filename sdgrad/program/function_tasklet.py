@@ -38,7 +38,7 @@ def write_call(
         language=dace.Language.CPP,
         debuginfo=flow.info,
     )
-    # DaCe looks in the text for declared ones, of what it expands as well: there a variable may have the name of a loop's
+    # DaCe looks for declared ones in all text in C++, where a variable of a library's call may have a loop's name
     for symbol in made.symbols:
         if symbol not in flow.sdfg.symbols and symbol not in flow.defined:
             flow.sdfg.add_symbol(symbol, flow.program.symbols.get(symbol, dace.int64))

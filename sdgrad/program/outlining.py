@@ -203,7 +203,7 @@ def _placed_by(view: Container, program: Program) -> set[str]:
     return found
 
 
-def _bound(nodes: Block, program: Program) -> set[str]:
+def _bound(nodes: Block, program: Program) -> frozenset[str]:
     """Return the variables and symbols that nodes define before they use them."""
     return defined_symbols(nodes) - (assigned_symbols(nodes) & unbound_symbols(nodes, program))
 

@@ -62,7 +62,7 @@ class ScipyOpenBLAS:
 
     @staticmethod
     def cmake_libraries() -> list[str]:
-        """Return the library to link, and the object with what surrounds its calls, compiled first if it does not exist."""
+        """Return the library to link, and the object with what surrounds its calls, which is compiled first."""
         return [library_path(), str(blas_object().make())]
 
     @staticmethod
