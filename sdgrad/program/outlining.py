@@ -18,7 +18,7 @@ import dace
 from dace import data as dt
 
 from sdgrad.program.cpp_code import REDUCED, UPDATED, Writer
-from sdgrad.program.symbols import assigned_symbols, defined_symbols, mentions, unbound_symbols
+from sdgrad.program.symbols import assigned_symbols, defined_symbols, mentions, unbound_symbols, view_symbols
 from sdgrad.program.tree import (
     Block,
     Container,
@@ -84,7 +84,7 @@ class Outliner:
         inner = defined_symbols((node,))
         if any(type(c.desc) not in PLAIN or c.name in self.program.constants for c in containers):
             return False
-        if any(c.view_of is not None and _placed_by(c, self.program) & inner for c in containers):
+        if any(c.view_of is not None and view_symbols(c.name, self.program) & inner for c in containers):
             return False
         return all(self._stays(s, node, after) for s in assigned_symbols((node,)))
 
@@ -191,16 +191,6 @@ def _is_on_stack(container: Container) -> bool:
 
 def _bytes(container: Container) -> int:
     return int(container.desc.total_size) * container.dtype.bytes
-
-
-def _placed_by(view: Container, program: Program) -> set[str]:
-    """Return the symbols that say where a view is."""
-    found: set[str] = set()
-    while view.view_of is not None:
-        assert view.view_subset is not None
-        found |= view.symbols | {str(s) for s in view.view_subset.free_symbols}
-        view = program.containers[view.view_of]
-    return found
 
 
 def _bound(nodes: Block, program: Program) -> frozenset[str]:
