@@ -7,7 +7,7 @@ time, for DaCe makes a state, a tasklet and edges of each statement.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -61,10 +61,12 @@ class Writer:
 
     :param numbers: containers that are variables here, and not arrays.
     :param shared: True inside of a map: its instances run in one thread each.
+    :param pieces: divides a block into nodes that become functions of their own, whose calls it returns, and others.
     """
 
     program: Program
     numbers: set[str]
+    pieces: Callable[[Block], Iterator[str | Node]] = iter
     lines: list[str] = field(default_factory=list)
     depth: int = 1
     shared: bool = False
@@ -106,8 +108,11 @@ class Writer:
     # -- nodes
     def block(self, block: Block) -> None:
         """Write nodes one after the other."""
-        for node in block:
-            self.node(node)
+        for piece in iter(block) if self.shared else self.pieces(block):
+            if isinstance(piece, str):
+                self.put(piece)
+            else:
+                self.node(piece)
 
     def node(self, node: Node) -> None:
         """Write a node."""

@@ -76,7 +76,7 @@ def emit(program: Program, outlines: bool = False) -> dace.SDFG:
     dtypes = {program.containers[n].dtype for n in names}
     if needed := prelude(program.body, dtypes, device):
         sdfg.append_global_code(needed, "cuda" if device else "frame")
-    for text in emitter.functions:
+    for text in outliner.functions if outliner is not None else ():
         sdfg.append_global_code(text, "frame")
     if device and (needed := host_prelude(program.body, dtypes)):
         sdfg.append_global_code(needed, "frame")
@@ -132,11 +132,9 @@ class Emitter(Dataflow):
     """Write blocks of one program into the control flow regions of one SDFG.
 
     :param outliner: writes nodes as functions; None: each becomes states.
-    :param functions: what it has written.
     """
 
     outliner: Outliner | None = None
-    functions: list[str] = field(default_factory=list)
     last: dict[int, object] = field(default_factory=dict)  # the last element of each region, by the region's id
 
     # -- control flow
@@ -160,7 +158,6 @@ class Emitter(Dataflow):
         assert self.outliner is not None
         self.locate(nodes[0])
         made = self.outliner.outlined(nodes, inline=bool(around))
-        self.functions.append(made.text)
         write_call(self, state, made, identifier(nodes[0].source.label) or "part", *around)
 
     def locate(self, node: Node) -> None:
@@ -317,7 +314,6 @@ class Emitter(Dataflow):
             nested=True,
             defined=defined_symbols(node.body),
             outliner=self.outliner,
-            functions=self.functions,
         )
         self.declare_for_scope(node, inner)
         inner.block(node.body, sdfg)

@@ -11,7 +11,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import dace
@@ -37,6 +37,7 @@ from sdgrad.program.tree import (
 NAME = re.compile(r"\b[A-Za-z_]\w*\b")
 STACK = 1 << 12
 """Bytes of a scope's array at most that is on the stack."""
+NOT_INLINED = " __attribute__((noinline))"
 SCHEDULES = (dace.ScheduleType.Default, dace.ScheduleType.Sequential, dace.ScheduleType.CPU_Multicore)
 
 
@@ -58,11 +59,19 @@ class Outlined:
     symbols: tuple[str, ...]
 
 
+LARGE, PIECE = 400, 120
+"""Statements of a function from which it is divided, and those of a piece at least: pieces compile side by side."""
+
+
 @dataclass
 class Outliner:
-    """Find the nodes of a program that become functions, and write these."""
+    """Find the nodes of a program that become functions, and write these.
+
+    :param functions: the functions, each behind those that it calls.
+    """
 
     program: Program
+    functions: list[str] = field(default_factory=list)
 
     def runs(self, block: Block, is_whole: bool) -> Iterator[tuple[bool, Block]]:
         """Yield a block in runs of nodes that become a function together, and of others.
@@ -140,10 +149,11 @@ class Outliner:
         params = {p.name for n in nodes if isinstance(n, Scope) for p in n.params}
         return frozenset(self.program.symbols.keys() | variables | params) - self.program.containers.keys()
 
-    def outlined(self, nodes: Block, inline: bool = False) -> Outlined:
+    def outlined(self, nodes: Block, inline: bool = False, piece: bool = False) -> Outlined:
         """Return nodes as a function.
 
         :param inline: each instance of a map calls it.
+        :param piece: it is a part of one.
         """
         program = self.program
         touched = set[str]().union(*(reads(n) | writes(n) for n in nodes))
@@ -151,7 +161,8 @@ class Outliner:
         roots = {n: n in written for n in sorted({program.root(n) for n in touched})}
         numbers = {n: w for n, w in roots.items() if isinstance(program.containers[n].desc, dt.Scalar)}
         arrays = {n: w for n, w in roots.items() if n not in numbers}
-        writer = Writer(program, set(numbers), shared=inline)
+        divided = not piece and _size(nodes) > LARGE
+        writer = Writer(program, set(numbers), self._pieces if divided else iter, shared=inline)
         for name in numbers:
             writer.put(f"{self._type(name)} {name} = *{self._prefix}{name};")
         for view in _views(touched, program):
@@ -167,18 +178,40 @@ class Outliner:
             *(f"{'' if w else 'const '}{self._type(n)}* {self._prefix}{n}" for n, w in numbers.items()),
             *(f"{program.symbols.get(s, dace.int64).ctype} {s}" for s in symbols),
         ]
-        how = "static __attribute__((always_inline)) inline" if inline else "static"
+        how = "static __attribute__((always_inline)) inline" if inline else f"static{NOT_INLINED if piece else ''}"
         body = f"({', '.join(taken)})\n{{\n{text}\n}}\n"
         name = f"{self._prefix}{hashlib.sha256(body.encode()).hexdigest()[:12]}"
         guard = name.upper()  # programs that are compiled together may share a part
         whole = f"#ifndef {guard}\n#define {guard}\n{how} void {name}{body}#endif\n"
+        self.functions.append(whole)
         return Outlined(name, whole, self._prefix, arrays, numbers, symbols)
+
+    def _pieces(self, block: Block) -> Iterator[str | Node]:
+        """Yield a block of a large function: calls of its pieces, and nodes that are too large or too small for one."""
+        for alone, run in itertools.groupby(block, lambda n: _size((n,)) > LARGE or not self.is_outlined(n)):
+            nodes = tuple(run)
+            begin = 0
+            for k in range(len(nodes)):
+                if not alone and _size(nodes[begin : k + 1]) > PIECE:
+                    yield self._call(nodes[begin : k + 1])
+                    begin = k + 1
+            yield from nodes[begin:]
+
+    def _call(self, nodes: Block) -> str:
+        """Write nodes as a function of its own, and return the call."""
+        made = self.outlined(nodes, piece=True)
+        return f"{made.name}({', '.join([*made.arrays, *(f'&{n}' for n in made.numbers), *made.symbols])});"
 
     def _type(self, name: str) -> str:
         return self.program.containers[name].dtype.ctype
 
 
 PLAIN = (dt.Scalar, dt.Array, dt.ArrayView)
+
+
+def _size(nodes: Block) -> int:
+    """Return how many statements there are, and loops."""
+    return sum(1 + (len(n.body) + len(n.params) if isinstance(n, Leaf) else 0) for n in walk(nodes))
 
 
 def _is_on_stack(container: Container) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from sdgrad.errors import CompilationFailed
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile.call_library import CallLibrary
 from sdgrad.runtime.compile.checkpoint_tables import table_object
-from sdgrad.runtime.compile.compiler import DACE_INCLUDE, compiler_name, flags, run
+from sdgrad.runtime.compile.compiler import DACE_INCLUDE, compiler_name, cores, flags, run
 from sdgrad.runtime.compile.file_lock import make_once
 from sdgrad.runtime.compile.native_object import NativeObject
 from sdgrad.runtime.compile.openblas_wheel import include_folders, is_installed
@@ -105,7 +104,7 @@ def begin() -> None:
 
     A program that needs it waits for the lock. Errors are not reported here: they occur there once more.
     """
-    if device() != "cpu" or _cores() < 2:
+    if device() != "cpu" or cores() < 2:
         return
     try:
         header = Header.of(without_parts())
@@ -124,11 +123,6 @@ def _make_quietly(header: Header) -> None:
         CallLibrary.of().make()
         for common in _objects():
             common.make()
-
-
-def _cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _objects() -> list[NativeObject]:
