@@ -182,13 +182,17 @@ def make_library(
     options: list[str], sources: list[str], target: Path, links: list[str], name: str, written: Sequence[Path]
 ) -> None:
     """Compile sources, side by side if there are several, and link them."""
-    if len(sources) > 1:
-        objects = [s if s.endswith(".o") else f"{s.removesuffix('.cpp')}.o" for s in sources]
-        jobs = [(s, o) for s, o in zip(sources, objects, strict=True) if s != o]
-        with ThreadPoolExecutor(cores()) as pool:
-            list(pool.map(lambda job: run(compile_command(options, *job), name, written), jobs))
-        sources = objects
-    run(link_command(options, sources, target, links), name, written)
+    if len(sources) == 1:
+        run(link_command(options, sources, target, links), name, written)
+        return
+    own = [s for s in sources if s.endswith(".cpp")]
+    objects = [f"{s.removesuffix('.cpp')}.o" for s in own]
+    with ThreadPoolExecutor(cores()) as pool:
+        list(pool.map(lambda s, o: run(compile_command(options, s, o), name, written), own, objects))
+    others = [s for s in sources if s not in own]  # kernels
+    run(link_command(options, [*objects, *others], target, links), name, written)
+    for made in objects:
+        Path(made).unlink()
 
 
 def is_device(sdfg: dace.SDFG) -> bool:
