@@ -30,7 +30,7 @@ from sdgrad.analysis.loop_private import defined_first
 from sdgrad.autodiff.differentiate import Differentiated, differentiate_program, push_tangents
 from sdgrad.autodiff.request import Request
 from sdgrad.canonicalize.normal_form import LIFTED, NORMAL_FORM, normalize
-from sdgrad.config import declare_switches
+from sdgrad.config import config, declare_switches
 from sdgrad.errors import ArgumentError
 from sdgrad.memory.arena import without_others
 from sdgrad.memory.limited import within
@@ -124,7 +124,7 @@ class Ready:
     @cached_property
     def sdfg(self) -> dace.SDFG:
         """Return the program as a graph."""
-        sdfg = emit(self.program)
+        sdfg = emit(self.program, outlines=not config.debug)
         keep_memory(sdfg)
         keep_in_registers(sdfg)
         return sdfg

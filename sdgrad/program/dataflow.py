@@ -16,11 +16,16 @@ from sdgrad.program.tree import Leaf, Param, Program, Region, Scope
 
 @dataclass
 class Dataflow:
-    """Write access nodes, memlets and maps of one program into one SDFG."""
+    """Write access nodes, memlets and maps of one program into one SDFG.
+
+    :param nested: it is not the outermost one.
+    :param defined: the symbols that get their values in it.
+    """
 
     program: Program
     sdfg: dace.SDFG
     nested: bool = False
+    defined: frozenset[str] = frozenset()
     info: dace.dtypes.DebugInfo = field(default_factory=lambda: dace.dtypes.DebugInfo(0))  # of the node being written
 
     def spelled(self, name: str) -> str:

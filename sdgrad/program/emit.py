@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import dace
 from dace import data as dt
@@ -28,10 +28,13 @@ from sdgrad.program.allocation import allocate_outside
 from sdgrad.program.dataflow import Dataflow, close, identifier, schedule_of
 from sdgrad.program.descriptors import lasting
 from sdgrad.program.distinct import distinct_names
+from sdgrad.program.function_tasklet import write_call
 from sdgrad.program.implementations import choose_implementation
 from sdgrad.program.integer_powers import has_powers, with_integer_powers
 from sdgrad.program.leaf_tasklet import LeafWriter
+from sdgrad.program.outlining import Outliner
 from sdgrad.program.prelude import host_prelude, prelude
+from sdgrad.program.symbols import defined_symbols
 from sdgrad.program.tree import (
     Block,
     Branch,
@@ -54,8 +57,11 @@ from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import to_ast
 
 
-def emit(program: Program) -> dace.SDFG:
-    """Return the SDFG of a program, with the headers and declarations that its functions need."""
+def emit(program: Program, outlines: bool = False) -> dace.SDFG:
+    """Return the SDFG of a program, with the headers and declarations that its functions need.
+
+    :param outlines: nodes that DaCe need not look into become functions, if no GPU runs them.
+    """
     program = allocate_outside(distinct_names(program))
     sdfg = dace.SDFG(program.name)
     for name, (desc, value) in program.constants.items():
@@ -63,11 +69,15 @@ def emit(program: Program) -> dace.SDFG:
     sdfg.callback_mapping.update(program.callback_mapping)
     names = _with_bases(set(program.arguments).union(*(_touched(n) for n in program.body)), program)
     _declare_containers(sdfg, names, program)
-    Emitter(program, sdfg).block(program.body, sdfg)
     device = any(d.storage == dace.StorageType.GPU_Global for d in sdfg.arrays.values())
+    outliner = Outliner(program) if outlines and not device else None
+    emitter = Emitter(program, sdfg, defined=defined_symbols(program.body), outliner=outliner)
+    emitter.block(program.body, sdfg)
     dtypes = {program.containers[n].dtype for n in names}
     if needed := prelude(program.body, dtypes, device):
         sdfg.append_global_code(needed, "cuda" if device else "frame")
+    for text in outliner.functions if outliner is not None else ():
+        sdfg.append_global_code(text, "frame")
     if device and (needed := host_prelude(program.body, dtypes)):
         sdfg.append_global_code(needed, "frame")
     declare_symbols(sdfg, program)
@@ -119,8 +129,12 @@ def _shape_symbols(sdfg: dace.SDFG) -> set[str]:
 
 @dataclass
 class Emitter(Dataflow):
-    """Write blocks of one program into the control flow regions of one SDFG."""
+    """Write blocks of one program into the control flow regions of one SDFG.
 
+    :param outliner: writes nodes as functions; None: each becomes states.
+    """
+
+    outliner: Outliner | None = None
     last: dict[int, object] = field(default_factory=dict)  # the last element of each region, by the region's id
 
     # -- control flow
@@ -128,8 +142,28 @@ class Emitter(Dataflow):
         """Append a block to a region; an empty block becomes an empty state."""
         if not block:
             self.state(region, "empty")
-        for node in block:
-            self.node(node, region)
+        if self.outliner is None:
+            for node in block:
+                self.node(node, region)
+            return
+        for is_outlined, run in self.outliner.runs(block, region is self.sdfg and not self.nested):
+            if is_outlined:
+                self.outlined(run, self.state(region, run[0].source.label))
+                continue
+            for node in run:
+                self.node(node, region)
+
+    def outlined(self, nodes: Block, state: SDFGState, *around: nd.MapEntry | nd.MapExit) -> None:
+        """Write nodes as a function, and its call into a state."""
+        assert self.outliner is not None
+        self.locate(nodes[0])
+        made = self.outliner.outlined(nodes, inline=bool(around))
+        write_call(self, state, made, identifier(nodes[0].source.label) or "part", *around)
+
+    def locate(self, node: Node) -> None:
+        """Tell DaCe where the node that is written comes from."""
+        line = node.source.line or 0
+        self.info = dace.dtypes.DebugInfo(line, 0, line, 0, node.source.file)
 
     def append(self, element: object, region: ControlFlowRegion, assignments: dict[str, str] | None = None) -> None:
         """Append a state or region, with assignments of symbols on the edge that leads to it."""
@@ -160,8 +194,7 @@ class Emitter(Dataflow):
             self.loop(node, region)
         else:
             state = self.state(region, node.source.label)
-            line = node.source.line or 0
-            self.info = dace.dtypes.DebugInfo(line, 0, line, 0, node.source.file)
+            self.locate(node)
             self.dataflow(node, state)
 
     def dataflow(self, node: Leaf | Scope | NodeCall, state: SDFGState) -> None:
@@ -250,6 +283,11 @@ class Emitter(Dataflow):
     # -- scopes and calls
     def scope(self, node: Scope, state: SDFGState) -> None:
         """Write a scope as a nested SDFG, which sees the containers whole and under their own names."""
+        inside = replace(node, params=())
+        if self.outliner is not None and node.params and self.outliner.is_outlined(inside):
+            around = self.enter(state, node.params, schedule_of(node), node.source.label)
+            self.outlined((inside,), state, *around)
+            return
         inner = self.nested_sdfg(node)
         ins, outs = (sorted({self.program.root(n) for n in names}) for names in (reads(node), writes(node)))
         mapping = {s: s for s in sorted(map(str, inner.sdfg.free_symbols)) if s not in inner.sdfg.constants_prop}
@@ -270,7 +308,13 @@ class Emitter(Dataflow):
     def nested_sdfg(self, node: Scope) -> Emitter:
         """Return the emitter of a new SDFG that holds the body of a scope."""
         sdfg = dace.SDFG(identifier(node.source.label) or "body")
-        inner = Emitter(self.program, sdfg, nested=True)
+        inner = Emitter(
+            self.program,
+            sdfg,
+            nested=True,
+            defined=defined_symbols(node.body),
+            outliner=self.outliner,
+        )
         self.declare_for_scope(node, inner)
         inner.block(node.body, sdfg)
         if self.program.constants:

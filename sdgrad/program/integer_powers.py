@@ -24,9 +24,18 @@ def has_powers(program: Program) -> bool:
     return any(not p.exp.is_number for n in extents for p in n.atoms(sympy.Pow))
 
 
+def integer_powers(expr: sympy.Expr) -> sympy.Expr:
+    """Return an integer expression with powers of integers."""
+    return expr.replace(sympy.Pow, _integer_power) if expr.has(sympy.Pow) else expr
+
+
 def with_integer_powers(sdfg: dace.SDFG) -> None:
     """Write powers in sizes and subscripts as those of integers, in place."""
-    _rewrite(sdfg, sympy.Pow, lambda base, power: base**power if power.is_number else symbolic.ipow(base, power))
+    _rewrite(sdfg, sympy.Pow, _integer_power)
+
+
+def _integer_power(base: sympy.Expr, power: sympy.Expr) -> sympy.Expr:
+    return base**power if power.is_number else symbolic.ipow(base, power)
 
 
 def with_plain_powers(sdfg: dace.SDFG) -> None:

@@ -63,9 +63,24 @@ def view_symbols(name: str, program: Program) -> set[str]:
     return found
 
 
+def mentions(block: Block) -> Counter[str]:
+    """Count the nodes of a block that mention a symbol, or assign it."""
+    found: Counter[str] = Counter()
+    for node in walk(block):
+        found.update(_own_symbols(node))
+        found.update([node.symbol] if isinstance(node, SymbolAssign) else ())
+    return found
+
+
 def assigned_symbols(block: Block) -> set[str]:
     """Return the symbols that a block assigns somewhere."""
     return {n.symbol for n in walk(block) if isinstance(n, SymbolAssign)}
+
+
+def defined_symbols(block: Block) -> frozenset[str]:
+    """Return the variables of loops and maps in a block, and the symbols that it assigns."""
+    params = (p.name for n in walk(block) if isinstance(n, (Leaf, Scope)) for p in n.params)
+    return frozenset(assigned_symbols(block).union(params, (n.symbol for n in walk(block) if isinstance(n, Loop))))
 
 
 def assigned_once(block: Block) -> frozenset[str]:
@@ -91,10 +106,15 @@ def unbound_symbols(block: Block, program: Program, bound: frozenset[str] = froz
             for inner in children(node):
                 found |= unbound_symbols(inner, program, bound | _defined_symbols(node))
         else:
-            found |= used_symbols(node, program) - bound
+            found |= used_symbols(node, program) - bound - _local(node)
         if isinstance(node, SymbolAssign):
             bound |= {node.symbol}
     return found
+
+
+def _local(node: Node) -> set[str]:
+    """Return the parameters and values of a leaf."""
+    return {p.name for p in node.params} | node.defined if isinstance(node, Leaf) else set()
 
 
 def _control_symbols(node: Node) -> set[str]:

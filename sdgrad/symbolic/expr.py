@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeAlias
 
 import sympy
@@ -48,7 +48,12 @@ def substitute(expr: Expr, env: Mapping[str, Expr]) -> Expr:
 
 def free_names(*exprs: Expr) -> set[str]:
     """Return the names of the symbols in some expressions."""
-    return {s.name for e in exprs for s in sympy.sympify(e).free_symbols}
+    return {n for e in exprs for n in _names_of(e if isinstance(e, sympy.Basic) else sympy.sympify(e))}
+
+
+@lru_cache(maxsize=1 << 14)
+def _names_of(expr: Expr) -> tuple[str, ...]:
+    return tuple(s.name for s in expr.free_symbols)
 
 
 def substitute_range(subset: subsets.Range, env: Mapping[str, Expr]) -> subsets.Range:
@@ -63,7 +68,7 @@ def as_range(subset: subsets.Subset) -> subsets.Range:
 
 def is_zero(expr: Expr) -> bool:
     """True if an expression is provably zero."""
-    return expr == 0 or sympy.expand(expr) == 0
+    return expr == 0 or (not expr.is_Integer and sympy.expand(expr) == 0)
 
 
 def same(a: Iterable[Expr], b: Iterable[Expr]) -> bool:

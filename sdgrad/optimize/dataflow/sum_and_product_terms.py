@@ -46,9 +46,12 @@ def _occurs_as_offset(p: Param, q: Param, leaf: Leaf) -> bool:
     ):
         return False
     by, origin = sym(p.name), sym(q.name)
-    seen = [sympy.expand(e) for i in leaf.body if not isinstance(i, Let) for e in i.index if p.name in free_names(e)]
-    return bool(seen) and all(
-        e.coeff(by) == 1 and e.coeff(origin) == 1 and not (e - by - origin).has(by, origin) for e in seen
+    seen = [e for i in leaf.body if not isinstance(i, Let) for e in i.index if p.name in free_names(e)]
+    if not seen or not all(q.name in free_names(e) for e in seen):
+        return False
+    return all(
+        e.coeff(by) == 1 and e.coeff(origin) == 1 and not (e - by - origin).has(by, origin)
+        for e in map(sympy.expand, seen)
     )
 
 

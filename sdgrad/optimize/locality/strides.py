@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import sympy
 from dace import data as dt
 
@@ -29,8 +31,14 @@ def steps(access: Load | Store, param: Param, program: Program) -> Expr | None:
     if container is None or isinstance(container.desc, dt.Scalar):
         return None
     index = map(straight, access.index)
-    place = sum((i * n for i, n in zip(index, container.desc.strides, strict=True)), sympy.Integer(0))
-    return sympy.expand(place).coeff(sym(param.name))
+    return _coefficient(tuple(index), tuple(container.desc.strides), param.name)
+
+
+@lru_cache(maxsize=1 << 14)
+def _coefficient(index: tuple[Expr, ...], strides: tuple[Expr, ...], name: str) -> Expr:
+    """Return how many elements one step of a symbol in an index is."""
+    place = sum((i * n for i, n in zip(index, strides, strict=True)), sympy.Integer(0))
+    return sympy.expand(place).coeff(sym(name))
 
 
 def known_trips(param: Param) -> int:

@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,13 +24,14 @@ from sdgrad.program.own_memory import is_for_one_call, is_on_disk
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile import nvcc
 from sdgrad.runtime.compile.codegen_answers import answers_once
-from sdgrad.runtime.compile.compiler import DACE_INCLUDE, compiler_name, flags, run
+from sdgrad.runtime.compile.compiler import DACE_INCLUDE, compiler_name, cores, flags, run
 from sdgrad.runtime.compile.fast_linker import fast_linker
-from sdgrad.runtime.compile.inlining import inlined
 from sdgrad.runtime.compile.nontemporal_stores import around_caches
 from sdgrad.runtime.compile.precompiled_header import Header, without_parts
+from sdgrad.runtime.compile.program_objects import memory_object
 from sdgrad.runtime.compile.restrict_pointers import local_pointers
 from sdgrad.runtime.compile.simd import in_lanes, keeping_nan
+from sdgrad.runtime.compile.translation_units import divided
 from sdgrad.runtime.compile.wide_permutations import NARROW, has_doubtful_permutation
 
 NEEDS = "needs.json"
@@ -113,7 +115,11 @@ def generate(job: Job) -> Needs:
         objects[0].code = objects[0].clean_code + entries(
             job.sdfg.name, job.arguments, job.initial, _has(is_on_disk, job.sdfg), _has(is_for_one_call, job.sdfg)
         )
+        first, *others = [objects[0].code] if is_device(job.sdfg) else divided(objects[0].code)
+        objects[0].code = first
         write_sources(job.sdfg, objects, job.folder)
+        for k, code in enumerate(others):
+            (job.folder / "src" / "cpu" / f"{job.sdfg.name}_{k}.cpp").write_text(code)
     options, links = _flags_of({e for o in objects for e in o.environments})
     (job.folder / NEEDS).write_text(json.dumps({"options": options, "links": links}))
     return Needs(options, links, spared_headers(job.sdfg, [o.code for o in objects]))
@@ -121,8 +127,7 @@ def generate(job: Job) -> Needs:
 
 def _on_host(code: str) -> str:
     """Return DaCe's code as the host runs it."""
-    lanes = code if "simd-reductions" in config.without else in_lanes(around_caches(local_pointers(code)))
-    return inlined(lanes)
+    return code if "simd-reductions" in config.without else in_lanes(around_caches(local_pointers(code)))
 
 
 def _on_device(code: str) -> str:
@@ -147,7 +152,7 @@ def compile_sources(jobs: Sequence[Job], needs: Needs) -> None:
     """Compile the sources of all jobs to one library, and link it under the target of each job."""
     first = jobs[0]
     sources = [s for job in jobs for s in sources_of(job.folder)]
-    if len(jobs) > 1:
+    if 1 < len(jobs) == len(sources):
         whole = first.folder / "together.cpp"
         # GCC uses a precompiled header only if it is the first include of the file on the command line
         whole.write_text("#include <dace/dace.h>\n" + "".join(f'#include "{source}"\n' for source in sources))
@@ -162,14 +167,32 @@ def compile_sources(jobs: Sequence[Job], needs: Needs) -> None:
         header = Header.of(needs.spared)
         header.make()
         given = [header.include, *given]
+        needs = replace(needs, links=[str(memory_object().make()), *needs.links])
     written = [Path(s) for job in jobs for s in sources_of(job.folder)]
-    run(link_command(given, sources, part, needs.links), first.sdfg.name, written)
+    make_library(given, sources, part, needs.links, first.sdfg.name, written)
     if has_doubtful_permutation(part.read_bytes()):
-        run(link_command([NARROW, *given], sources, part, needs.links), first.sdfg.name, written)
+        make_library([NARROW, *given], sources, part, needs.links, first.sdfg.name, written)
     for job in jobs[1:]:
         job.target.unlink(missing_ok=True)
         os.link(part, job.target)
     part.replace(first.target)
+
+
+def make_library(
+    options: list[str], sources: list[str], target: Path, links: list[str], name: str, written: Sequence[Path]
+) -> None:
+    """Compile sources, side by side if there are several, and link them."""
+    if len(sources) == 1:
+        run(link_command(options, sources, target, links), name, written)
+        return
+    own = [s for s in sources if s.endswith(".cpp")]
+    objects = [f"{s.removesuffix('.cpp')}.o" for s in own]
+    with ThreadPoolExecutor(cores()) as pool:
+        list(pool.map(lambda s, o: run(compile_command(options, s, o), name, written), own, objects))
+    others = [s for s in sources if s not in own]  # kernels
+    run(link_command(options, [*objects, *others], target, links), name, written)
+    for made in objects:
+        Path(made).unlink()
 
 
 def is_device(sdfg: dace.SDFG) -> bool:
@@ -187,6 +210,12 @@ def compile_kernels(source: Path, options: Sequence[str]) -> str:
 def sources_of(folder: Path) -> list[str]:
     """List the generated sources in the folder of a program."""
     return sorted(str(p) for p in (folder / "src").rglob("*.cpp") if "sample" not in p.parts)
+
+
+def compile_command(options: list[str], source: str, target: str) -> list[str]:
+    """Return the command that compiles a source to an object."""
+    includes = [f"-I{DACE_INCLUDE}", f"-I{INCLUDE}"]
+    return [compiler_name(), *options, *flags(), *includes, "-c", source, "-o", target]
 
 
 def link_command(options: list[str], sources: list[str], target: Path, links: list[str]) -> list[str]:

@@ -13,4 +13,4 @@ HEADER = INCLUDE / "sdgrad_schedule.h"
 
 def table_object() -> NativeObject:
     """Return the compiled functions of ``checkpoint_tables.cpp``."""
-    return NativeObject.of_source(SOURCE, HEADER, ("-O3",), "checkpoints", "tables of checkpoints")
+    return NativeObject.of_source(SOURCE, [HEADER], ("-O3",), "checkpoints", "tables of checkpoints")

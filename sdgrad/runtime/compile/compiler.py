@@ -66,3 +66,8 @@ def run(command: list[str], what: str, generated: Sequence[Path] = ()) -> None:
         raise CompilationFailed(
             f"cannot compile {what}:\n" + "\n".join(lines[:10]) + f"\ncommand: {shlex.join(command)}"
         )
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -24,8 +24,8 @@ class NativeObject:
     what: str
 
     @staticmethod
-    def of_source(source: Path, header: Path, options: Sequence[str], name: str, what: str) -> NativeObject:
-        """Return the object of a file and its header, for the current compiler, processor and folder of programs.
+    def of_source(source: Path, headers: Sequence[Path], options: Sequence[str], name: str, what: str) -> NativeObject:
+        """Return the object of a file and its headers, for the current compiler, processor and folder of programs.
 
         :param options: beside those for the processor.
         :param name: how its file begins.
@@ -33,7 +33,7 @@ class NativeObject:
         processor = [f for f in flags() if f.startswith("-m")]
         given = [*processor, *options, "-std=c++20", "-fPIC", "-fopenmp", "-fvisibility=hidden", "-w", f"-I{INCLUDE}"]
         command = (compiler_name(), *given)
-        texts = [source.read_text(), header.read_text(), *command]
+        texts = [source.read_text(), *(h.read_text() for h in headers), *command]
         key = hashlib.sha256(" ".join(texts).encode()).hexdigest()[:16]
         return NativeObject(command, source, config.cache_folder / f"{name}_{key}.o", what)
 

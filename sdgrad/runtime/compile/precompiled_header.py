@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,10 +16,11 @@ from sdgrad.errors import CompilationFailed
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile.call_library import CallLibrary
 from sdgrad.runtime.compile.checkpoint_tables import table_object
-from sdgrad.runtime.compile.compiler import DACE_INCLUDE, compiler_name, flags, run
+from sdgrad.runtime.compile.compiler import DACE_INCLUDE, compiler_name, cores, flags, run
 from sdgrad.runtime.compile.file_lock import make_once
 from sdgrad.runtime.compile.native_object import NativeObject
 from sdgrad.runtime.compile.openblas_wheel import include_folders, is_installed
+from sdgrad.runtime.compile.program_objects import blas_object, memory_object
 from sdgrad.runtime.compile.progress import working
 
 SOURCE = INCLUDE / "sdgrad_dace.h"
@@ -43,7 +43,7 @@ def without_parts(streams: bool = False, instruments: bool = False, special: boo
     :param special: True if it calls special functions, such as Bessel's.
     """
     guards = (() if streams else STREAMS) + (() if instruments else INSTRUMENTS) + (() if special else (NO_SPECIAL,))
-    blas = (WITH_BLAS,) if config.blas == "openblas" and is_installed() else ()
+    blas = (WITH_BLAS,) if _with_openblas() else ()
     return [f"-D{name}" for name in (*guards, *blas)]
 
 
@@ -104,7 +104,7 @@ def begin() -> None:
 
     A program that needs it waits for the lock. Errors are not reported here: they occur there once more.
     """
-    if device() != "cpu" or _cores() < 2:
+    if device() != "cpu" or cores() < 2:
         return
     try:
         header = Header.of(without_parts())
@@ -121,12 +121,17 @@ def _make_quietly(header: Header) -> None:
     with contextlib.suppress(CompilationFailed, OSError):
         header.make()
         CallLibrary.of().make()
-        table_object().make()
+        for common in _objects():
+            common.make()
 
 
-def _cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _objects() -> list[NativeObject]:
+    """List the objects that most programs are linked with."""
+    return [memory_object(), *([blas_object()] if _with_openblas() else []), table_object()]
+
+
+def _with_openblas() -> bool:
+    return config.blas == "openblas" and is_installed()
 
 
 def preparations() -> Iterator[tuple[str, Header | CallLibrary | NativeObject]]:
@@ -135,7 +140,7 @@ def preparations() -> Iterator[tuple[str, Header | CallLibrary | NativeObject]]:
         yield "header for programs", Header.of(without_parts())
         yield "header for programs with special functions", Header.of(without_parts(special=True))
         yield "library for calls", CallLibrary.of()
-        yield "tables of checkpoints", table_object()
+        yield from ((common.what, common) for common in _objects())
 
 
 def prepare() -> None:

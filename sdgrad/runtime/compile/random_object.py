@@ -24,7 +24,7 @@ POINTER, COUNT = ctypes.c_void_p, ctypes.c_int64
 
 def random_object() -> NativeObject:
     """Return the compiled functions of ``random_numbers.cpp``."""
-    return NativeObject.of_source(SOURCE, HEADER, EXACT, "random", "random numbers")
+    return NativeObject.of_source(SOURCE, [HEADER], EXACT, "random", "random numbers")
 
 
 @functools.cache

@@ -5,6 +5,8 @@
 // A name that is not in the lists below is reached by its prefixed name.
 #pragma once
 
+#include "sdgrad_linked.h"
+
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -282,17 +284,13 @@ static inline void sdgrad_gemv(F call, CBLAS_TRANSPOSE trans, int m, int n, S be
     }
     for (int k = 0; k < rows; ++k) y[k * incy] = beta == S(0) ? T(0) : T(beta * y[k * incy]);
 }
-// What surrounds a call of BLAS is compiled once in a program: in place of each call it would take most of the compiler's
-// time.
-#define SDGRAD_ONCE __attribute__((noinline))
-// A template, as those below: what no program calls is not compiled.
 #define SDGRAD_GEMV(letter, T, S, number)                                                                              \
-    template <int = 0>                                                                                                 \
-    SDGRAD_ONCE static void sdgrad_cblas_##letter##gemv(CBLAS_ORDER order, CBLAS_TRANSPOSE trans, int m, int n, S alpha,    \
-                                                   const T *a, int lda, const T *x, int incx, S beta, T *y, int incy) { \
+    SDGRAD_LINKED void sdgrad_cblas_##letter##gemv(CBLAS_ORDER order, CBLAS_TRANSPOSE trans, int m, int n, S alpha,    \
+                                                   const T *a, int lda, const T *x, int incx, S beta, T *y, int incy) \
+    SDGRAD_BODY({                                                                                                      \
         auto call = [&] { scipy_cblas_##letter##gemv(order, trans, m, n, alpha, a, lda, x, incx, beta, y, incy); };    \
         sdgrad_gemv(call, trans, m, n, number, y, incy);                                                               \
-    }
+    })
 SDGRAD_GEMV(s, float, float, beta)
 SDGRAD_GEMV(d, double, double, beta)
 SDGRAD_GEMV(c, std::complex<float>, const void *, *static_cast<const std::complex<float> *>(beta))
@@ -330,10 +328,9 @@ static inline void sdgrad_gemm(F part, int m, int n, int k) {
 }
 // A part of the result is a part of the rows of one operand and of the columns of the other.
 #define SDGRAD_GEMM(letter, T, S)                                                                                      \
-    template <int = 0>                                                                                                 \
-    SDGRAD_ONCE static void sdgrad_cblas_##letter##gemm(CBLAS_ORDER order, CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m,   \
+    SDGRAD_LINKED void sdgrad_cblas_##letter##gemm(CBLAS_ORDER order, CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m,   \
                                                    int n, int k, S alpha, const void *a, int lda, const void *b,       \
-                                                   int ldb, S beta, void *c, int ldc) {                                \
+                                                   int ldb, S beta, void *c, int ldc) SDGRAD_BODY({                    \
         const bool rows = order == CblasRowMajor;                                                                      \
         const long a_step = (ta == CblasNoTrans) == rows ? lda : 1, b_step = (tb == CblasNoTrans) == rows ? 1 : ldb;   \
         const long c_down = rows ? ldc : 1, c_across = rows ? 1 : ldc;                                                 \
@@ -344,7 +341,7 @@ static inline void sdgrad_gemm(F part, int m, int n, int k) {
                                        static_cast<T *>(c) + top * c_down + left * c_across, ldc);                     \
         };                                                                                                             \
         sdgrad_gemm(part, m, n, k);                                                                                    \
-    }
+    })
 SDGRAD_GEMM(s, float, float)
 SDGRAD_GEMM(d, double, double)
 SDGRAD_GEMM(c, std::complex<float>, const void *)
@@ -370,6 +367,8 @@ static inline int sdgrad_unless_failed(int info, int n, T *a, int row) {
             for (int j = 0; j < n; ++j) a[i * long(row) + j] = T(NAN);
     return info;
 }
+// Compiled once in a program, and not in place of each call; a template: what no program calls is not compiled.
+#define SDGRAD_ONCE __attribute__((noinline))
 #define SDGRAD_SOLUTIONS(letter)                                                                                       \
     template <typename A>                                                                                              \
     SDGRAD_ONCE static auto sdgrad_LAPACKE_##letter##potrf(int order, char part, int n, A a, int row) {                     \

@@ -44,6 +44,7 @@ namespace std
 #undef _GLIBCXX_SSTREAM
 #endif
 
+#define SDGRAD_PROGRAM  // linked with the objects of sdgrad_linked.h
 #include "sdgrad_memory.h"
 #include "sdgrad_stream.h"
 

@@ -9,6 +9,7 @@
 #define SDGRAD_POOL
 
 #include "sdgrad_files.h"
+#include "sdgrad_linked.h"
 
 #include <cstddef>
 #include <cstdio>
@@ -136,6 +137,15 @@ namespace sdgrad
         }
     };
 
+    // Memory for an array, and its end.
+    SDGRAD_LINKED void *allocate(std::size_t bytes, bool alone = false) __attribute__((assume_aligned(64)));
+    SDGRAD_LINKED void release(void *array);
+
+    // Memory of one call of a library while it runs: the same for all of them, as large as the largest one wants.
+    SDGRAD_LINKED char *scratch(std::size_t bytes);
+    SDGRAD_LINKED void leave_scratch(char *memory);
+
+#ifndef SDGRAD_PROGRAM
     inline void give_back(Block *block)
     {
         while (block) {
@@ -199,8 +209,7 @@ namespace sdgrad
         return memory;
     }
 
-    // Memory of one call of a library while it runs: the same for all of them, as large as the largest one wants.
-    inline char *scratch(std::size_t bytes)
+    SDGRAD_LINKED char *scratch(std::size_t bytes)
     {
         pool.enter();
         Block *found = pool.scratch;
@@ -216,7 +225,7 @@ namespace sdgrad
         return reinterpret_cast<char *>(found) + ALIGNMENT;
     }
 
-    inline void leave_scratch(char *memory)
+    SDGRAD_LINKED void leave_scratch(char *memory)
     {
         Block *block = reinterpret_cast<Block *>(memory - ALIGNMENT);
         pool.enter();
@@ -229,8 +238,7 @@ namespace sdgrad
         give_back(block);
     }
 
-    // Compiled once in a program, as what follows: in place of each call they would take much of the compiler's time.
-    __attribute__((noinline, assume_aligned(64))) inline void *allocate(std::size_t bytes, bool alone = false)
+    SDGRAD_LINKED void *allocate(std::size_t bytes, bool alone)
     {
         const void *owner = alone ? running : nullptr;
         if (bytes >= LEAST) {
@@ -264,7 +272,7 @@ namespace sdgrad
         return reinterpret_cast<char *>(new (memory) Block{bytes, nullptr, owner}) + ALIGNMENT;
     }
 
-    __attribute__((noinline)) inline void release(void *array)
+    SDGRAD_LINKED void release(void *array)
     {
         if (!array)
             return;
@@ -281,12 +289,15 @@ namespace sdgrad
         }
         give_back(block);
     }
+#endif
 }  // namespace sdgrad
 
-extern "C" __attribute__((used)) inline void sdgrad_free_memory()
+#ifndef SDGRAD_PROGRAM
+extern "C" SDGRAD_LINKED void sdgrad_free_memory()
 {
     sdgrad::empty_pool();
 }
+#endif
 
 namespace dace
 {

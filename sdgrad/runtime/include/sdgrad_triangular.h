@@ -18,10 +18,9 @@ struct sdgrad_halves {
 };
 
 #define SDGRAD_TRSM(letter, T, S, ONE, MINUS)                                                                          \
-    template <int = 0>                                                                                                 \
-    SDGRAD_ONCE static void sdgrad_cblas_##letter##trsm(CBLAS_ORDER order, CBLAS_SIDE side, CBLAS_UPLO part,           \
+    SDGRAD_LINKED void sdgrad_cblas_##letter##trsm(CBLAS_ORDER order, CBLAS_SIDE side, CBLAS_UPLO part,                \
                                                         CBLAS_TRANSPOSE how, CBLAS_DIAG unit, int m, int n, S alpha,   \
-                                                        const void *a, int lda, void *b, int ldb) {                    \
+                                                        const void *a, int lda, void *b, int ldb) SDGRAD_BODY({        \
         const int size = side == CblasLeft ? m : n, sides = side == CblasLeft ? n : m;                                 \
         T *x = static_cast<T *>(b);                                                                                    \
         const T *matrix = static_cast<const T *>(a), one = 1, minus = -1;                                              \
@@ -48,7 +47,7 @@ struct sdgrad_halves {
             sdgrad_cblas_##letter##gemm(order, CblasNoTrans, how, m, open, solved, MINUS, known, ldb, beside, lda,     \
                                         alpha, rest, ldb);                                                             \
         solve(!cut.first, ONE);                                                                                        \
-    }
+    })
 SDGRAD_TRSM(s, float, float, one, minus)
 SDGRAD_TRSM(d, double, double, one, minus)
 SDGRAD_TRSM(c, std::complex<float>, const void *, &one, &minus)

@@ -14,6 +14,7 @@ import dace.library
 
 from sdgrad.runtime.compile.dlopen import load_library
 from sdgrad.runtime.compile.openblas_wheel import include_folders, is_installed, library_path
+from sdgrad.runtime.compile.program_objects import blas_object
 
 
 @functools.cache
@@ -61,8 +62,8 @@ class ScipyOpenBLAS:
 
     @staticmethod
     def cmake_libraries() -> list[str]:
-        """Return the library to link."""
-        return [library_path()]
+        """Return the library to link, and the object with what surrounds its calls, which is compiled first."""
+        return [library_path(), str(blas_object().make())]
 
     @staticmethod
     def cmake_link_flags() -> list[str]:

@@ -7,6 +7,7 @@ from compiled_header import loaded
 
 SOURCE = """
 #define sdgrad pool_of_this_test  // all programs of a process share theirs
+#define SDGRAD_OBJECT
 #include "sdgrad_memory.h"
 extern "C" {
 void *take(int64_t bytes, int alone) {

@@ -59,11 +59,11 @@ def test_the_command_says_what_it_did(compiled, capsys):
 
 
 def test_begun_beside_other_work_where_there_is_a_core_for_it(compiled, monkeypatch):
-    monkeypatch.setattr(precompiled_header, "_cores", lambda: 1)
+    monkeypatch.setattr(precompiled_header, "cores", lambda: 1)
     precompiled_header.begin()
     finish()
     assert not compiled
-    monkeypatch.setattr(precompiled_header, "_cores", lambda: 2)
+    monkeypatch.setattr(precompiled_header, "cores", lambda: 2)
     precompiled_header.begin()
     precompiled_header.begin()
     finish()
@@ -73,7 +73,7 @@ def test_begun_beside_other_work_where_there_is_a_core_for_it(compiled, monkeypa
 
 
 def test_nothing_is_begun_for_a_gpu(compiled, monkeypatch):
-    monkeypatch.setattr(precompiled_header, "_cores", lambda: 2)
+    monkeypatch.setattr(precompiled_header, "cores", lambda: 2)
     with config.override(device="gpu"):
         precompiled_header.begin()
         sdgrad.prepare()
@@ -85,7 +85,7 @@ def test_an_error_is_told_where_the_header_is_needed(compiled, monkeypatch):
         raise CompilationFailed(f"cannot compile {what}")
 
     monkeypatch.setattr(precompiled_header, "run", wrong)
-    monkeypatch.setattr(precompiled_header, "_cores", lambda: 2)
+    monkeypatch.setattr(precompiled_header, "cores", lambda: 2)
     precompiled_header.begin()
     finish()
     with pytest.raises(CompilationFailed, match=r"dace\.h"):

@@ -1,0 +1,28 @@
+"""Compile what programs are linked with, where each would compile it again otherwise: once on a machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sdgrad.runtime import INCLUDE
+from sdgrad.runtime.compile.native_object import NativeObject
+from sdgrad.runtime.compile.openblas_wheel import include_folders
+
+NATIVE = Path(__file__).parent.parent / "native"
+LINKED = INCLUDE / "sdgrad_linked.h"
+
+
+def memory_object() -> NativeObject:
+    """Return the compiled functions of ``sdgrad_memory.h``, for all programs."""
+    headers = [INCLUDE / "sdgrad_memory.h", INCLUDE / "sdgrad_files.h", LINKED]
+    return NativeObject.of_source(NATIVE / "memory_pool.cpp", headers, ("-O2",), "memory", "the memory of programs")
+
+
+def blas_object() -> NativeObject:
+    """Return the compiled functions of ``sdgrad_blas.h``, for programs that call OpenBLAS.
+
+    :raises ImportError: its wheel is not installed.
+    """
+    headers = [INCLUDE / "sdgrad_blas.h", INCLUDE / "sdgrad_triangular.h", LINKED]
+    options = ("-O2", *(f"-I{folder}" for folder in include_folders()))
+    return NativeObject.of_source(NATIVE / "blas.cpp", headers, options, "blas", "calls of BLAS")
