@@ -54,7 +54,8 @@ class NativeObject:
         :raises CompilationFailed: the compiler fails.
         """
         own = self.make()
-        target = own.with_suffix(".so")
+        linked = hashlib.sha256(" ".join(links).encode()).hexdigest()[:8]
+        target = own.with_name(f"{own.stem}_{linked}.so")
         command = [self.command[0], "-shared", str(own), *links, "-o"]
         make_once(target, target, lambda part: run([*command, str(part)], self.source.name))
         return target

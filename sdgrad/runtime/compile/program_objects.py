@@ -10,12 +10,12 @@ from sdgrad.runtime.compile.openblas_wheel import include_folders
 
 NATIVE = Path(__file__).parent.parent / "native"
 LINKED = INCLUDE / "sdgrad_linked.h"
+MEMORY = [INCLUDE / "sdgrad_memory.h", INCLUDE / "sdgrad_files.h", LINKED]
 
 
 def memory_object() -> NativeObject:
     """Return the compiled functions of ``sdgrad_memory.h``, for all programs."""
-    headers = [INCLUDE / "sdgrad_memory.h", INCLUDE / "sdgrad_files.h", LINKED]
-    return NativeObject.of_source(NATIVE / "memory_pool.cpp", headers, ("-O2",), "memory", "the memory of programs")
+    return NativeObject.of_source(NATIVE / "memory_pool.cpp", MEMORY, ("-O2",), "memory", "the memory of programs")
 
 
 def blas_object() -> NativeObject:
@@ -26,3 +26,9 @@ def blas_object() -> NativeObject:
     headers = [INCLUDE / "sdgrad_blas.h", INCLUDE / "sdgrad_triangular.h", LINKED]
     options = ("-O2", *(f"-I{folder}" for folder in include_folders()))
     return NativeObject.of_source(NATIVE / "blas.cpp", headers, options, "blas", "calls of BLAS")
+
+
+def convolution_object() -> NativeObject:
+    """Return the compiled functions of ``sdgrad_convolution.h``, for programs that call oneDNN."""
+    headers = [INCLUDE / "sdgrad_convolution.h", *MEMORY]
+    return NativeObject.of_source(NATIVE / "convolution.cpp", headers, ("-O2",), "convolution", "calls of oneDNN")

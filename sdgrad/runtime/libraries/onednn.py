@@ -21,10 +21,13 @@ from dace import nodes as nd
 from dace import properties
 from dace.transformation.transformation import ExpandTransformation
 
+from sdgrad.runtime.compile.program_objects import convolution_object
+
 WHEEL = "onednn-cpu-gomp"
 IMAGE, WEIGHTS, RESULT = OPERANDS = ("_image", "_weights", "_result")
 """Connectors of the operands."""
-KINDS = {RESULT: "FORWARD", IMAGE: "IMAGE", WEIGHTS: "WEIGHTS"}
+KINDS = (RESULT, IMAGE, WEIGHTS)
+"""The operand that is computed, by the number that ``sdgrad_convolution.h`` has for it."""
 
 
 @functools.cache
@@ -61,11 +64,11 @@ class OneDNN:
 
     @staticmethod
     def cmake_libraries() -> list[str]:
-        """Return the library to link."""
+        """Return the library to link, and the object that calls it, which is compiled first."""
         path = library_path()
         if path is None:
             raise ImportError(f"convolutions by oneDNN need the package {WHEEL}: pip install {WHEEL}")
-        return [path]
+        return [path, str(convolution_object().make())]
 
     @staticmethod
     def cmake_link_flags() -> list[str]:
@@ -85,10 +88,8 @@ class ExpandOneDNN(ExpandTransformation):
         pointer = dace.pointer(dace.float32)
         numbers = ", ".join(f"int64_t({dace.symbolic.symstr(n, cpp_mode=True)})" for n in node.extents)
         rank = (len(node.extents) - 4) // 7
-        code = (
-            f"sdgrad::dnn::convolution<{rank}>(sdgrad::dnn::{KINDS[node.computed]}, {{{numbers}}}, "
-            f"{', '.join(OPERANDS)});"
-        )
+        kind, operands = KINDS.index(node.computed), ", ".join(OPERANDS)
+        code = f"const int64_t extents[] = {{{numbers}}};\nsdgrad_convolution({kind}, {rank}, extents, {operands});"
         ins = {c: pointer for c in node.in_connectors}
         return nd.Tasklet(node.label, ins, {node.computed: pointer}, code, dace.Language.CPP)
 
