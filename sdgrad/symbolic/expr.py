@@ -68,7 +68,7 @@ def as_range(subset: subsets.Subset) -> subsets.Range:
 
 def is_zero(expr: Expr) -> bool:
     """True if an expression is provably zero."""
-    return expr == 0 or (not expr.is_Integer and sympy.expand(expr) == 0)
+    return expr == 0 or (not isinstance(expr, (int, sympy.Integer)) and sympy.expand(expr) == 0)
 
 
 def same(a: Iterable[Expr], b: Iterable[Expr]) -> bool:
