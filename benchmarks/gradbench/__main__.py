@@ -24,7 +24,9 @@ from benchmarks.run import SIZES, Suite, choices, run_kernel
 def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gradbench", description=__doc__.split("\n")[0])
     parser.add_argument("--programs", type=choices(MODULES), default=list(MODULES), help=f"of {', '.join(MODULES)}")
-    parser.add_argument("--engines", type=choices(list(ENGINES)), default=list(ENGINES), help=f"of {', '.join(ENGINES)}")
+    parser.add_argument(
+        "--engines", type=choices(list(ENGINES)), default=list(ENGINES), help=f"of {', '.join(ENGINES)}"
+    )
     parser.add_argument("--sizes", type=choices(SIZES), default=["small"], help=f"of {', '.join(SIZES)}")
     parser.add_argument("--threads", type=int, default=1, help="cores and threads for each engine")
     parser.add_argument("--reps", type=int, default=7, help="repetitions, of which the median is taken")

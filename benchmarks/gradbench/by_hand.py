@@ -45,7 +45,9 @@ def gmm(alphas: Any, means: Any, icf: Any, x: Any, gamma: float, m: int) -> Give
     (n, d), k = x.shape, alphas.size
     zeros = np.zeros((k, d))
     constants = np.array([log_prior(zeros, zeros[:, :0], gamma, m) + 0.5 * gamma**2 * k * d, gamma, float(m)])
-    return Given((d, k, n), (alphas, means, icf, x, constants), (alphas.shape, means.shape, icf.shape), 3 * k * d + 2 * k)
+    return Given(
+        (d, k, n), (alphas, means, icf, x, constants), (alphas.shape, means.shape, icf.shape), 3 * k * d + 2 * k
+    )
 
 
 def ba(cameras: Any, points: Any, w: Any, by: Any, of: Any, features: Any) -> Given:

@@ -1,4 +1,4 @@
-"""What a user of JAX writes otherwise: no writes into arrays, loops as ``scan`` and ``while_loop``, maps of Jacobians."""
+"""What a user of JAX writes otherwise: no writes into arrays, loops as ``scan`` or ``while_loop``, mapped Jacobians."""
 
 import jax
 import jax.numpy as jnp

@@ -8,7 +8,13 @@ NUMPY = np
 
 
 def ba(m):
-    return {"ba": sdgrad.sparse_jacobian(m.ba, wrt=("cameras", "points", "w"))}
+    """Two rows for each observation."""
+    of_one = sdgrad.vmap(sdgrad.jacobian(m.reprojection, wrt=("camera", "x", "w")))
+
+    def blocks(cameras, points, w, by, of, features):
+        return of_one(cameras[by], points[of], w, features)
+
+    return {"ba": sdgrad.compile_forward(blocks)}
 
 
 def kmeans(m):

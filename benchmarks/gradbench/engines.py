@@ -48,7 +48,7 @@ class Sdgrad(Derivative, engines.Sdgrad):
             self.own(*self.args)
 
     def gradient(self) -> tuple[Any, Sequence[Any]]:
-        return super().gradient() if self.own is None else (None, self.own(*self.args))
+        return super().gradient() if self.own is None else (None, self.kernel.finished(self.own(*self.args), self.args))
 
 
 class Jax(Derivative, engines.Jax):
@@ -81,7 +81,9 @@ class Eager(Derivative, engines.Eager):
         import torch
 
         super().__init__(kernel, args)
-        self.own = [torch.as_tensor(a, dtype=torch.float64) if k in kernel.positions else a for k, a in enumerate(self.own)]
+        self.own = [
+            torch.as_tensor(a, dtype=torch.float64) if k in kernel.positions else a for k, a in enumerate(self.own)
+        ]
         self.own_way = self.written and self.made(self.written)
 
     def whole_jacobian(self) -> Callable[..., Any]:
@@ -90,7 +92,11 @@ class Eager(Derivative, engines.Eager):
         return torch.func.jacfwd(self.kernel.torch_version, argnums=self.kernel.positions)
 
     def gradient(self) -> tuple[Any, Sequence[Any]]:
-        return super().gradient() if self.own_way is None else (None, self.kernel.finished(self.own_way(*self.own), self.args))
+        return (
+            super().gradient()
+            if self.own_way is None
+            else (None, self.kernel.finished(self.own_way(*self.own), self.args))
+        )
 
 
 class Compiled(Eager, engines.Compiled):

@@ -18,4 +18,6 @@ def llsq(x, t):
     return 0.5 * np.sum((np.sign(t) - powers @ x) ** 2)
 
 
-CASES = (Case(llsq, inputs, {"tiny": (7, 4), "small": (128, 128), "medium": (2048, 128), "large": (16392, 128)}, ("x",)),)
+CASES = (
+    Case(llsq, inputs, {"tiny": (7, 4), "small": (128, 128), "medium": (2048, 128), "large": (16392, 128)}, ("x",)),
+)

@@ -1,6 +1,6 @@
 """ADBench's LSTM: diagonal weights, predictions of the next character's bits.
 
-Rows ``2 i`` and ``2 i + 1`` of the parameters are weights and biases of layer i, of the state its output and its memory.
+Rows ``2 i`` and ``2 i + 1`` of the parameters are weights and biases of layer i, of the state its output and memory.
 """
 
 import numpy as np
@@ -47,6 +47,4 @@ def lstm(weights, extra, state, sequence):
     return -total / ((sequence.shape[0] - 1) * sequence.shape[1])
 
 
-CASES = (
-    Case(lstm, inputs, {"tiny": (2, 5, 3), "small": (2, 1024, 14), "large": (4, 4096, 14)}, ("weights", "extra")),
-)
+CASES = (Case(lstm, inputs, {"tiny": (2, 5, 3), "small": (2, 1024, 14), "large": (4, 4096, 14)}, ("weights", "extra")),)

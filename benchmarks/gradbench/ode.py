@@ -30,4 +30,6 @@ def ode(x, steps):
     return np.sum(y)
 
 
-CASES = (Case(ode, inputs, {"tiny": (5, 3), "small": (1000, 10), "medium": (10_000, 100), "large": (100_000, 100)}, ("x",)),)
+CASES = (
+    Case(ode, inputs, {"tiny": (5, 3), "small": (1000, 10), "medium": (10_000, 100), "large": (100_000, 100)}, ("x",)),
+)

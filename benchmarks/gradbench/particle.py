@@ -1,7 +1,7 @@
 """A charged particle in the field of two charges, one of which is moved by w (Pearlmutter & Siskind 2008).
 
-The force is a gradient. The path is integrated by Euler's method until it meets the axis, whose place there, squared, is
-differentiated by w. Steps of 0.1 are GradBench's.
+The force is a gradient. The path is integrated by Euler's method until it meets the axis; the square of its place there
+is differentiated by w. Steps of 0.1 are GradBench's.
 """
 
 import numpy as np

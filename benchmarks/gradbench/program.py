@@ -6,7 +6,7 @@ import functools
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -101,22 +101,24 @@ def version(name: str, library: str) -> Version:
     return Version(module, change(module))
 
 
-def load(name: str) -> Program:
-    """A program by the name of its objective."""
-    for module in MODULES:
-        for case in importlib.import_module(f"benchmarks.gradbench.{module}").CASES:
-            if case.function.__name__ == name:
-                made = {"inputs": case.inputs, "sizes": case.sizes, "wrt": case.wrt, "kind": case.kind}
-
-                def jax_version(*args: Any) -> Any:
-                    return program.function("jax")(*args)
-
-                program = Program(name, case.function, jax_version, module=module, **made)
-                return program
-    raise KeyError(name)
+def declared(modules: Sequence[str] = MODULES) -> dict[str, tuple[str, Case]]:
+    """The cases of some modules with the module of each, by the names of their objectives."""
+    found = ((m, importlib.import_module(f"benchmarks.gradbench.{m}").CASES) for m in modules)
+    return {case.function.__name__: (m, case) for m, cases in found for case in cases}
 
 
 def names(modules: Sequence[str] = MODULES) -> list[str]:
     """The objectives of some modules."""
-    found = (importlib.import_module(f"benchmarks.gradbench.{m}").CASES for m in modules)
-    return [case.function.__name__ for cases in found for case in cases]
+    return list(declared(modules))
+
+
+def by_jax(module: str, name: str, *args: Any) -> Any:
+    """Call an objective's version for JAX."""
+    return getattr(version(module, "jax").module, name)(*args)
+
+
+def load(name: str) -> Program:
+    """A program by the name of its objective."""
+    module, case = declared()[name]
+    jax_version = functools.partial(by_jax, module, name)
+    return Program(name, case.function, jax_version, case.inputs, case.sizes, case.wrt, module, case.kind)

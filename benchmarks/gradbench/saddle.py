@@ -1,6 +1,6 @@
 """A saddle point: the largest value over y of a function of x and y, by ascent, is differentiated by x.
 
-The ascent (Pearlmutter & Siskind 2008, with GradBench's rule of steps) follows a gradient, until that or a step is short.
+The ascent (Pearlmutter & Siskind 2008, with GradBench's steps) follows a gradient, until that or a step is short.
 """
 
 import numpy as np
