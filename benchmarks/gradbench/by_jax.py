@@ -89,7 +89,7 @@ def particle(m):
             return x + dt * v, v - dt * slope(x, w)
 
         start = jnp.array([0.0, 8.0]), jnp.array([0.75, 0.0])
-        x, v = jax.lax.while_loop(lambda state: state[0][1] > 0, step, start)
+        x, v = jax.lax.while_loop(lambda state: state[0][1] + dt * state[1][1] > 0, step, start)
         end = x - x[1] / v[1] * v
         return end[0] ** 2
 

@@ -24,10 +24,8 @@ slope = sdgrad.grad(potential)
 
 def particle(w, dt):
     x, v = np.array([0.0, 8.0]), np.array([0.75, 0.0])
-    while x[1] > 0:
-        a = -slope(x, w)
-        x = x + dt * v
-        v = v + dt * a
+    while x[1] + dt * v[1] > 0:
+        x, v = x + dt * v, v - dt * slope(x, w)
     end = x - x[1] / v[1] * v
     return end[0] ** 2
 
