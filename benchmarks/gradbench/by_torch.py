@@ -55,6 +55,16 @@ def ba(m):
     return {"ba": lambda cameras, points, w, by, of, features: of_one(cameras[by], points[of], w, features)}
 
 
+def gmm(m):
+    """The gamma function without SciPy, into which ``torch.compile`` does not look."""
+
+    def multigammaln(a, d):
+        return 0.25 * d * (d - 1) * math.log(math.pi) + sum(math.lgamma(a - 0.5 * j) for j in range(d))
+
+    m.multigammaln = multigammaln
+    return {}
+
+
 def ht(m):
     def angles_of(pose):
         fingers, zero = pose[6:].reshape(5, 4), pose.new_zeros(5)

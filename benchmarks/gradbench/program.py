@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -92,9 +93,9 @@ def version(name: str, library: str) -> Version:
     changes = importlib.import_module(f"benchmarks.gradbench.by_{library}")
     module = importlib.import_module(full)
     if library != "sdgrad":
-        spec = importlib.util.find_spec(full)
+        spec = importlib.util.spec_from_file_location(f"{full}_by_{library}", str(module.__file__))
         assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
+        module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         module.np = changes.NUMPY
     change = getattr(changes, name, lambda _: {})
