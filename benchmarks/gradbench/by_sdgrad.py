@@ -23,4 +23,4 @@ def kmeans(m):
     def derivative(points, centroids):
         return sdgrad.jvp(gradient, (points, centroids), (None, np.ones_like(centroids)))
 
-    return {"kmeans": derivative}
+    return {"kmeans": sdgrad.compile_forward(derivative)}
