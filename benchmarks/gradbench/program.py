@@ -97,8 +97,8 @@ def version(name: str, library: str) -> Version:
         assert spec is not None and spec.loader is not None
         module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        module.np = changes.NUMPY
-    change = getattr(changes, name, lambda _: {})
+        vars(module)["np"] = changes.NUMPY
+    change: Callable[[ModuleType], Mapping[str, Callable[..., Any]]] = getattr(changes, name, lambda _: {})
     return Version(module, change(module))
 
 
