@@ -41,6 +41,12 @@ class Engine(ABC):
     def gradient(self) -> tuple[Any, Sequence[Any]]:
         """The value, and the gradients by ``kernel.wrt``."""
 
+    def arrays(self, gradients: Sequence[Any]) -> dict[str, Any]:
+        """Gradients as arrays with names, to be compared with those of other engines."""
+        import numpy as np
+
+        return {n: np.asarray(g) for n, g in zip(self.kernel.wrt, gradients, strict=True)}
+
 
 class Sdgrad(Engine):
     """This library."""

@@ -31,9 +31,10 @@ ARRAYS = {"cholesky": (1, 1), "seidel_2d": (1, 1), "heat_3d": (2, 4), "jacobi_2d
 FLAGS = ("-O3", "-march=native", "-ffast-math", "-fPIC", "-shared", "-lm")
 
 
-def compiled(folder: Path) -> ctypes.CDLL:
+def compiled(folder: Path, source: Path = SOURCE) -> ctypes.CDLL:
+    """What C has in a file, as a library."""
     target = folder / "handwritten.so"
-    subprocess.run(["gcc", str(SOURCE), *FLAGS, "-o", str(target)], check=True)
+    subprocess.run(["gcc", str(source), *FLAGS, "-o", str(target)], check=True)
     return ctypes.CDLL(str(target))
 
 

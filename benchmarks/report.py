@@ -105,7 +105,7 @@ def preparations(rows: Sequence[Row]) -> list[str]:
     return [f"Once for a machine, {e} takes {statistics.median(s):.1f} s before that." for e, s in found.items()]
 
 
-def machine() -> dict[str, Any]:
+def machine(packages: Sequence[str] = PACKAGES) -> dict[str, Any]:
     """What the numbers depend on."""
 
     def version_of(package: str) -> str:
@@ -118,7 +118,7 @@ def machine() -> dict[str, Any]:
     if info.exists():
         models = [x.split(":")[1].strip() for x in info.read_text().splitlines() if x.startswith("model name")]
         cpu = models[0] if models else cpu
-    return {"cpu": cpu, "python": platform.python_version(), **{p: version_of(p) for p in PACKAGES}}
+    return {"cpu": cpu, "python": platform.python_version(), **{p: version_of(p) for p in packages}}
 
 
 def save(rows: Sequence[Row], options: Mapping[str, Any], folder: Path) -> None:
@@ -134,9 +134,9 @@ def save(rows: Sequence[Row], options: Mapping[str, Any], folder: Path) -> None:
     (folder / "results.md").write_text(text.rstrip() + "\n")
 
 
-def measured(folder: Path) -> list[Row]:
+def measured(folder: Path, name: str = "results") -> list[Row]:
     """The rows that were saved in a folder; none where there is no such file."""
-    file = folder / "results.json"
+    file = folder / f"{name}.json"
     return [Row(**row) for row in json.loads(file.read_text())["rows"]] if file.exists() else []
 
 

@@ -19,19 +19,27 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.engines import ENGINES
+from benchmarks.engines import ENGINES, Engine
 from benchmarks.kernels import ALL, load
 from benchmarks.report import Row, measured, plots, preparations, save, table
 
 SIZES = ("small", "medium", "large")
 TOLERANCE = 1e-9
-PATIENCE = 600
-"""Seconds that an engine has for one kernel's first gradient."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """The engines, the module that runs one of them with a kernel, and the seconds that a first gradient may take."""
+
+    engines: Mapping[str, type[Engine]]
+    worker: str = "benchmarks.worker"
+    patience: float = 600
 
 
 class Refused(Exception):
@@ -41,10 +49,11 @@ class Refused(Exception):
 class Process:
     """An engine with a kernel, in a process of its own."""
 
-    def __init__(self, engine: str, kernel: str, size: str, threads: int, folder: Path) -> None:
-        self.results, self.log = folder / "results.npz", folder / "log"
-        command = [sys.executable, "-m", "benchmarks.worker", engine, kernel, size, str(threads), str(folder)]
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    def __init__(self, suite: Suite, engine: str, kernel: str, size: str, threads: int, folder: Path) -> None:
+        self.results, self.log, self.patience = folder / "results.npz", folder / "log", suite.patience
+        command = [sys.executable, "-m", suite.worker, engine, kernel, size, str(threads), str(folder)]
+        paths = [str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, env=environment
@@ -58,7 +67,7 @@ class Process:
         try:
             self.process.stdin.write(json.dumps({"do": do, **request}) + "\n")
             self.process.stdin.flush()
-            line = _line(self.process, PATIENCE)
+            line = _line(self.process, self.patience)
         except BrokenPipeError:
             line = ""
         if not line:
@@ -95,13 +104,19 @@ def compare(found: dict[str, Any], right: dict[str, Any]) -> None:
     :raises Refused: value or gradients are not those of the reference.
     """
     for name, reference in right.items():
+        if name == "value" and name not in found:
+            continue
+        if found[name].size != reference.size:
+            raise Refused(f"wrong: {name.removeprefix('of_')} has {found[name].size} elements, not {reference.size}")
         scale = np.max(np.abs(reference), initial=0.0) or 1.0
         apart = np.max(np.abs(found[name].reshape(reference.shape) - reference), initial=0.0) / scale
         if not apart <= TOLERANCE:
             raise Refused(f"wrong: {name.removeprefix('of_')} is {apart:.1e} apart")
 
 
-def run_kernel(name: str, size: str, engines: Sequence[str], options: argparse.Namespace) -> Row:
+def run_kernel(
+    name: str, size: str, engines: Sequence[str], options: argparse.Namespace, suite: Suite = Suite(ENGINES)
+) -> Row:
     """Measure one kernel at one size. What fails is written in the row, and the others go on."""
     row = Row(name, size)
     processes: dict[str, Process] = {}
@@ -110,18 +125,19 @@ def run_kernel(name: str, size: str, engines: Sequence[str], options: argparse.N
             right: dict[str, Any] | None = None
             for engine in sorted(engines, key=lambda e: e != "jax"):  # the others are compared with it
                 (own := Path(folder) / engine).mkdir()
-                processes[engine] = Process(engine, name, size, options.threads, own)
+                processes[engine] = Process(suite, engine, name, size, options.threads, own)
                 try:
                     reply: dict[str, Any] = {}
-                    if ENGINES[engine].differentiates:
+                    if suite.engines[engine].differentiates:
                         reply = processes[engine].ask("gradient", results=str(processes[engine].results))
                         found = results_of(engine, processes[engine])
                         if right is None:
                             right = found
                         compare(found, right)
-                    value = np.asarray(processes[engine].ask("forward")["value"])
+                    value = {"value": np.asarray(processes[engine].ask("forward")["value"])}
                     if right is not None:
-                        compare({"value": value}, {"value": right["value"]})
+                        right = {**value, **right}
+                        compare(value, {"value": right["value"]})
                 except Refused as refusal:
                     row.errors[engine] = str(refusal)
                     processes.pop(engine).end()
@@ -134,7 +150,7 @@ def run_kernel(name: str, size: str, engines: Sequence[str], options: argparse.N
             samples: dict[tuple[str, str], list[float]] = {}
             for _ in range(options.reps):
                 for engine, process in processes.items():
-                    for what in ("forward", "gradient") if ENGINES[engine].differentiates else ("forward",):
+                    for what in ("forward", "gradient") if suite.engines[engine].differentiates else ("forward",):
                         samples.setdefault((what, engine), []).append(process.ask("time", what=what)["seconds"])
             for (what, engine), times in samples.items():
                 getattr(row, what)[engine] = statistics.median(times)
@@ -144,7 +160,9 @@ def run_kernel(name: str, size: str, engines: Sequence[str], options: argparse.N
     return row
 
 
-def _choices(known: Sequence[str]) -> Callable[[str], list[str]]:
+def choices(known: Sequence[str]) -> Callable[[str], list[str]]:
+    """Read names with commas between them."""
+
     def parse(text: str) -> list[str]:
         chosen = text.split(",")
         for name in chosen:
@@ -158,14 +176,14 @@ def _choices(known: Sequence[str]) -> Callable[[str], list[str]]:
 def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     kernels = list(ALL)
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__.split("\n")[0])
-    parser.add_argument("--kernels", type=_choices(kernels), default=kernels, help=f"of {', '.join(kernels)}")
+    parser.add_argument("--kernels", type=choices(kernels), default=kernels, help=f"of {', '.join(kernels)}")
     parser.add_argument(
         "--engines",
-        type=_choices(list(ENGINES)),
+        type=choices(list(ENGINES)),
         default=list(ENGINES),
         help=f"of {', '.join(ENGINES)}",
     )
-    parser.add_argument("--sizes", type=_choices(SIZES), default=["medium"], help=f"of {', '.join(SIZES)}")
+    parser.add_argument("--sizes", type=choices(SIZES), default=["medium"], help=f"of {', '.join(SIZES)}")
     parser.add_argument("--threads", type=int, default=1, help="cores and threads for each engine")
     parser.add_argument("--reps", type=int, default=9, help="repetitions, of which the median is taken")
     parser.add_argument("--out", type=Path, help="a folder for numbers, table and plots")

@@ -8,9 +8,12 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.clock import enough, limit_threads, peak_memory, seconds
+
+if TYPE_CHECKING:
+    from benchmarks.engines import Engine
 
 SETTLE = 0.1
 """Seconds before a sample: threads of the engine that ran before may look for work for a while, on the same cores."""
@@ -19,14 +22,8 @@ SETTLE = 0.1
 class Worker:
     """The requests, as methods."""
 
-    def __init__(self, engine: str, kernel: str, size: str) -> None:
-        import numpy as np
-
-        from benchmarks.engines import ENGINES
-        from benchmarks.kernels import load
-
-        found = load(kernel)
-        self.made = ENGINES[engine](found, found.inputs(found.sizes[size], np.random.default_rng(0)))
+    def __init__(self, made: Engine) -> None:
+        self.made = made
         self.calls: dict[str, Callable[[], Any]] = {"forward": self.made.forward, "gradient": self.made.gradient}
         self.times: dict[str, int] = {}
 
@@ -43,8 +40,10 @@ class Worker:
         memory = peak_memory(lambda: kept.append(self.made.gradient()))
         first = built + seconds(self.made.gradient)
         value, gradients = kept[0]
-        named = {f"of_{n}": np.asarray(g) for n, g in zip(self.made.kernel.wrt, gradients, strict=True)}
-        np.savez(results, value=np.asarray(value).reshape(-1)[0], **named)
+        named = {f"of_{n}": a for n, a in self.made.arrays(gradients).items()}
+        if value is not None:
+            named["value"] = np.real(np.asarray(value)).reshape(-1)
+        np.savez(results, **named)
         return {"first": first, "memory": memory, "preparation": self.made.preparation}
 
     def forward(self) -> dict[str, Any]:
@@ -53,7 +52,7 @@ class Worker:
 
         start = time.perf_counter()
         self.made.build_forward()
-        value = float(np.real(np.asarray(self.made.forward()).reshape(-1)[0]))
+        value = np.real(np.asarray(self.made.forward())).reshape(-1).tolist()
         return {"first": time.perf_counter() - start, "value": value}
 
     def time(self, what: str) -> dict[str, Any]:
@@ -66,7 +65,18 @@ class Worker:
         return {"seconds": seconds(call, self.times[what])}
 
 
-def main() -> None:
+def made(engine: str, kernel: str, size: str) -> Engine:
+    import numpy as np
+
+    from benchmarks.engines import ENGINES
+    from benchmarks.kernels import load
+
+    found = load(kernel)
+    return ENGINES[engine](found, found.inputs(found.sizes[size], np.random.default_rng(0)))
+
+
+def serve(made: Callable[[str, str, str], Engine]) -> None:
+    """Answer requests about an engine with a kernel of a size, as the command says."""
     engine, kernel, size, threads, folder = sys.argv[1:]
     limit_threads(int(threads))
     os.chdir(folder)  # DaCe builds there
@@ -77,7 +87,7 @@ def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         try:
-            worker = worker or Worker(engine, kernel, size)
+            worker = worker or Worker(made(engine, kernel, size))
             reply = getattr(worker, request.pop("do"))(**request)
         except Exception as error:  # noqa: BLE001 (an engine may refuse a kernel in many ways)
             reply = {"error": f"{type(error).__name__}: {str(error).strip()}"}
@@ -85,4 +95,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve(made)
