@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import dace
 
@@ -12,6 +13,7 @@ from sdgrad.symbolic.code import callee
 from sdgrad.symbolic.kinds import expression
 
 
+@lru_cache(maxsize=256)
 def kind_of(dtype: dace.typeclass) -> str:
     """Return the kind of a container's elements."""
     if dtype == dace.bool_:

@@ -135,19 +135,18 @@ def same_values(body: Iterable[Instr]) -> dict[str, str]:
 
 def dedupe(body: Iterable[Instr]) -> tuple[Instr, ...]:
     """Merge loads of one element without a store to its container in between (redundant load elimination)."""
-    known: dict[tuple, str] = {}
+    known: dict[str, dict[tuple, str]] = {}
     names: dict[str, str] = {}
     out: list[Instr] = []
     for instr in body:
         if names:
             instr = rename_instr(instr, names, {}) if mentioned(instr) & names.keys() else instr
         if isinstance(instr, Load):
-            key = (instr.container, instr.index, instr.guard)
-            if key in known:
-                names[instr.name] = known[key]
+            found = known.setdefault(instr.container, {}).setdefault((instr.index, instr.guard), instr.name)
+            if found != instr.name:
+                names[instr.name] = found
                 continue
-            known[key] = instr.name
         elif isinstance(instr, Store):
-            known = {k: v for k, v in known.items() if k[0] != instr.container}
+            known.pop(instr.container, None)
         out.append(instr)
     return tuple(out)

@@ -15,6 +15,7 @@ import sympy
 
 from sdgrad.config import config
 from sdgrad.program.tree import Source
+from sdgrad.record.index_parts import Part, part_of, part_of_element, taken
 from sdgrad.record.index_ranges import plain
 from sdgrad.record.outside import shown_line
 from sdgrad.record.restart import Restart
@@ -37,6 +38,7 @@ class IndexLimit:
     :param certain: True if each element is used in each call.
     :param least: the least of them; None if negative ones count from the end.
     :param left_out: a value that indexes nothing.
+    :param part: the part of the input that is meant; None is all of it.
     """
 
     name: str
@@ -46,6 +48,7 @@ class IndexLimit:
     certain: bool = True
     least: int | None = None
     left_out: int | None = None
+    part: Part | None = None
 
     def check(self, indices: Any) -> None:
         """Raise the error of NumPy's if an index lies outside.
@@ -53,7 +56,10 @@ class IndexLimit:
         :raises IndexError: one does.
         :raises PerhapsOutside: one does that may not be used.
         """
-        if not isinstance(indices, np.ndarray) or indices.dtype.kind not in "iu" or not indices.size:
+        if not isinstance(indices, np.ndarray) or indices.dtype.kind not in "iu":
+            return
+        indices = taken(indices, self.part)
+        if not indices.size:
             return
         if indices.view(f"u{indices.dtype.itemsize}").max() < self.extent:
             return  # one pass: negative ones are large without their sign
@@ -122,15 +128,19 @@ def note_limit(recorder: Any, indices: Array, extent: Any, axis: int, certain: b
     """
     if indices.dtype.kind not in "iu" or indices.storage.version:
         return False
-    certain = certain and is_certain(recorder) and indices.tensor.place is None
-    return _note(recorder, indices.storage.name, extent, axis, certain)
+    name, tensor = indices.storage.name, indices.tensor
+    part, is_exact = part_of(tensor) if tensor.container == name else (None, tensor.place is None)
+    certain = certain and is_certain(recorder) and is_exact
+    return _note(recorder, name, extent, axis, certain, part=part)
 
 
 def note_element(recorder: Any, position: Number, extent: Any, axis: int) -> bool:
     """Remember that an element of an array indexes an axis; True if it is checked before a call."""
     if position.loaded is None or position.dtype.kind not in "iu":
         return False
-    return _note(recorder, position.loaded[0], extent, axis, certain=False)
+    root, container, place = position.loaded
+    part = part_of_element(place, recorder.containers[root].shape) if root == container else None
+    return _note(recorder, root, extent, axis, certain=False, part=part)
 
 
 def lies_inside(recorder: Any, position: sympy.Expr, extent: Any, axis: int) -> bool:
@@ -183,14 +193,22 @@ def _note_trips(recorder: Any, position: sympy.Expr, extent: int, axis: int) -> 
     return bool(found) and all(found)
 
 
-def _note(recorder: Any, name: str, extent: Any, axis: int, certain: bool, least: int | None = None) -> bool:
+def _note(
+    recorder: Any,
+    name: str,
+    extent: Any,
+    axis: int,
+    certain: bool,
+    least: int | None = None,
+    part: Part | None = None,
+) -> bool:
     is_input = name in recorder.hints.countable or name in recorder.inputs
     if not isinstance(extent, int) or not is_input or name in recorder.hints.rewritten and not certain:
         return False
-    key = (name, extent, least)
+    key = (name, extent, least, part)
     known = recorder.limits.get(key)
     if known is None or known.certain < certain:
-        recorder.limits[key] = IndexLimit(name, extent, axis, recorder.where(), certain, least)
+        recorder.limits[key] = IndexLimit(name, extent, axis, recorder.where(), certain, least, part=part)
     return True
 
 

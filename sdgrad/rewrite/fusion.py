@@ -42,6 +42,7 @@ from sdgrad.program.tree import (
     writes,
 )
 from sdgrad.rewrite.dead_code import drop_dead, drop_stores
+from sdgrad.rewrite.elements import Elements
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, same, substitute, sym
 from sdgrad.symbolic.kinds import expression
@@ -244,16 +245,16 @@ class Merging:
     :param names: the names of the leaf being added, renamed.
     :param defined: every name with its definition.
     :param kinds: of numbers, by name.
-    :param stored: containers that the body stores to.
+    :param stores: those of the body, by container.
     """
 
     program: Program
     body: list[Instr] = field(default_factory=list)
-    held: dict[str, dict[tuple, str]] = field(default_factory=dict)
+    held: dict[str, Elements[str]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     defined: dict[str, Instr] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
-    stored: set[str] = field(default_factory=set)
+    stores: dict[str, Elements[Store]] = field(default_factory=dict)
 
     def add(self, instr: Instr) -> None:
         """Append an instruction; a load of a held element becomes its register."""
@@ -262,8 +263,7 @@ class Merging:
             instr = renamed if isinstance(renamed, Store) else replace(renamed, name=instr.name)  # type: ignore[union-attr]
         if isinstance(instr, Store):
             self.store(instr)
-        elif isinstance(instr, Load) and instr.index in self.held.get(instr.container, ()):
-            value = self.held[instr.container][instr.index]
+        elif isinstance(instr, Load) and (value := self.held_at(instr.container, instr.index)) is not None:
             if instr.guard is None:
                 self.names[instr.name] = value
             else:
@@ -292,36 +292,34 @@ class Merging:
         earlier = self.assignment_of(instr) if instr.mode == "set" and instr.guard is not None else None
         if earlier is not None:
             instr = self.choice(instr, earlier)
-        self.forget(instr)
+        if (held := self.held.get(instr.container)) is not None:
+            held.forget(instr.index)
+        stores = self.stores.setdefault(instr.container, Elements())
         if instr.mode == "set" and instr.guard is None:
-            if instr.container in self.stored:
-                self.body = [i for i in self.body if not (isinstance(i, Store) and _same_element(i, instr))]
+            if gone := stores.take(instr.index):
+                self.body = [i for i in self.body if not any(i is g for g in gone)]
             self.body.append(instr)
-            self.held.setdefault(instr.container, {})[instr.index] = self.converted(instr)
+            self.held.setdefault(instr.container, Elements()).put(instr.index, self.converted(instr))
         else:
             self.body.append(instr)
-        self.stored.add(instr.container)
+        stores.put(instr.index, instr)
+
+    def held_at(self, container: str, index: tuple) -> str | None:
+        """Return the register of an element; None if there is none."""
+        held = self.held.get(container)
+        return None if held is None else held.last(index)
 
     def assignment_of(self, store: Store) -> Store | None:
         """Return the unconditional assignment to the element of a store. None if there is none."""
         plain = (i for i in self.body if isinstance(i, Store) and i.mode == "set" and i.guard is None)
         return next((i for i in plain if _same_element(i, store)), None)
 
-    def forget(self, store: Store) -> None:
-        """Drop the registers of a container that a store may change, except for elements that differ."""
-
-        def other(index: tuple) -> bool:
-            return any((a - b).is_number and (a - b).is_nonzero for a, b in zip(index, store.index, strict=True))
-
-        if store.container in self.held:
-            self.held[store.container] = {k: v for k, v in self.held[store.container].items() if other(k)}
-
     def converted(self, store: Store) -> str:
         """Return the stored value as a later load sees it: in the type of the array."""
         dtype = self.program.containers[store.container].dtype
         if kind_of(dtype) in ("float", "complex") and self.kinds.get(store.value, "int") in ("int", "bool"):
             return self.as_real(store.value, dtype)
-        if dtype not in dace.dtypes.INTEGER_TYPES and dtype != dace.bool_ or self.dtype_of(store.value) == dtype:
+        if kind_of(dtype) not in ("int", "bool") or self.dtype_of(store.value) == dtype:
             return store.value
         name = f"{store.value}_as_{dtype.to_string().strip('_')}"
         self.define(Let(name, code.call(f"dace.{dtype.to_string()}", code.name(store.value))))

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+
+def _to(dtype: str) -> Callable[[Any], Any]:
+    """Return the conversion to a type."""
+    return lambda value: np.asarray(value).astype(dtype)[()]
+
+
+TYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 FUNCTIONS = {
     "int_floor": lambda a, b: a // b,
     "int_ceil": lambda a, b: -(-a // b),
@@ -20,6 +28,7 @@ FUNCTIONS = {
     "max": np.maximum,
     "Max": np.maximum,
     "Mod": np.mod,
+    "dace": SimpleNamespace(**{t: _to(t) for t in TYPES}),
 }
 
 

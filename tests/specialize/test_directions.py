@@ -213,3 +213,23 @@ def test_vmap_used_wrongly():
         sdgrad.vmap(energy, (0, 1, None))
     with pytest.raises(ArgumentError, match="one common first axis"):
         sdgrad.vmap(energy, (0, 0, None))(np.ones((5, 4)), np.ones(3), 3)
+
+
+def taken(x, by):
+    return x[by]
+
+
+def twice_taken(x, by):
+    return 2.0 * x[by[::-1]] + x[by] ** 2 if by.size else x
+
+
+@pytest.mark.parametrize(("f", "passes"), [(taken, 1), (twice_taken, 2)], ids=["taken", "twice_taken"])
+def test_arrays_of_indices_leave_few_directions(f, passes):
+    """Which elements an index array takes is known, whatever sign its elements have."""
+    x, by = RNG.random(50), np.arange(30) * 3 % 50
+    by[::2] -= 50
+    plan = sdgrad.sparse_jacobian(f).plan(x, by)
+    assert plan.passes == passes
+    found = sdgrad.sparse_jacobian(f)(x, by)
+    assert_close(found.toarray(), sdgrad.jacobian(f)(x, by), 1e-14, "Jacobian")
+    assert found.nnz == 30 * passes

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sdgrad
+from sdgrad.specialize.signature import Signature
 
 X = np.array([0.5, 1.5, -0.7])
 TABLE = np.array([0, 2])
@@ -299,3 +300,68 @@ def test_functions_of_derivatives_are_checked(how, f):
             DERIVED[how](f, x, np.array([0, 9, 1]))
         with pytest.raises(IndexError):
             DERIVED[how](f, x, np.array([0, 1, -5]))
+
+
+# Parts of index arrays: columns that index arrays of different sizes.
+
+A, B = np.array([1.0, 2.0]), np.array([3.0, 4.0, 5.0])
+SEEN = np.array([[0, 2], [1, 0]])
+
+
+def by_columns(a, b, seen):
+    return np.sum(a[seen[:, 0]] * b[seen[:, 1]] ** 2)
+
+
+def by_steps(a, b, seen):
+    flat = np.reshape(seen, -1)
+    return np.sum(a[flat[::2]] * b[flat[1::2]] ** 2)
+
+
+def by_rows(a, b, seen):
+    pairs = seen.T
+    return np.sum(a[pairs[0]] * b[pairs[1]] ** 2)
+
+
+def one_by_one(a, b, seen):
+    found = 0.0
+    for i in range(seen.shape[0]):
+        found += a[seen[i, 0]] * b[seen[i, -1]] ** 2
+    return found
+
+
+def from_behind(a, b, seen):
+    return np.sum(a[seen[::-1, 0]] * b[seen[::-1, 1]] ** 2)
+
+
+@pytest.mark.parametrize("f", [by_columns, by_steps, by_rows, one_by_one, from_behind], ids=lambda f: f.__name__)
+def test_columns_of_an_argument(f):
+    """Each is compared with the axis that it indexes, and no more than it."""
+    gradient = sdgrad.grad(f, wrt=(0, 1))
+    for _ in range(3):
+        of_a, of_b = gradient(A, B, SEEN)
+        assert np.array_equal(of_a, [B[2] ** 2, B[0] ** 2])
+        assert np.array_equal(of_b, [2 * A[1] * B[0], 0.0, 2 * A[0] * B[2]])
+    for wrong in ([[0, 3], [1, 0]], [[2, 0], [1, 0]], [[0, 0], [-3, 0]]):
+        for _ in range(2):
+            with pytest.raises(IndexError, match="is out of bounds for axis 0 with size [23]"):
+                gradient(A, B, np.array(wrong))
+
+
+@pytest.mark.parametrize("f", [by_columns, by_rows, one_by_one], ids=lambda f: f.__name__)
+def test_columns_need_no_second_run(f, monkeypatch):
+    """The function itself tells what lies outside only where that is not certain."""
+    gradient = sdgrad.grad(f)
+    gradient(A, B, SEEN)
+    runs = []
+    monkeypatch.setattr(Signature, "run_as_it_stands", lambda *given: runs.append(given))
+    gradient(A, B, SEEN[::-1].copy())
+    assert not runs
+
+
+def test_derivatives_of_columns():
+    def both(a, b, seen):
+        return a[seen[:, 0]] * b[seen[:, 1]]
+
+    of_a = [[B[2], 0.0], [0.0, B[0]]]
+    assert np.array_equal(sdgrad.jacobian(both)(A, B, SEEN), of_a)
+    assert np.array_equal(sdgrad.sparse_jacobian(both)(A, B, SEEN).toarray(), of_a)
