@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from types import CellType, MethodType
+from types import CellType, FunctionType, MethodType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from dace.frontend.python.parser import DaceProgram
 
@@ -16,6 +17,21 @@ from sdgrad.errors import ArgumentError
 def python_function(f: Any) -> Callable:
     """Return what the user wrote: the function behind a ``@dace.program``, or behind a derivative."""
     return python_function(f.f) if isinstance(f, DaceProgram) or hasattr(f, "derive") else f
+
+
+_signatures: WeakKeyDictionary[FunctionType, tuple[Any, Any, inspect.Signature]] = WeakKeyDictionary()
+
+
+def signature_of(f: Any) -> inspect.Signature:
+    """Return the parameters of a function; those of plain functions are kept."""
+    function = python_function(f)
+    if type(function) is not FunctionType or function.__kwdefaults__ or vars(function):
+        return inspect.signature(function)
+    known = _signatures.get(function)
+    if known is None or known[0] is not function.__code__ or known[1] is not function.__defaults__:
+        known = (function.__code__, function.__defaults__, inspect.signature(function))
+        _signatures[function] = known
+    return known[2]
 
 
 def name_of(f: Any) -> str:
@@ -29,7 +45,7 @@ def name_of(f: Any) -> str:
 
 def parameters(f: Any) -> list[str]:
     """Return the names of a function's parameters, in order."""
-    return list(inspect.signature(python_function(f)).parameters)
+    return list(signature_of(f).parameters)
 
 
 def bind_arguments(f: Callable, args: tuple, kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -38,7 +54,7 @@ def bind_arguments(f: Callable, args: tuple, kwargs: Mapping[str, Any]) -> dict[
     :raises ArgumentError: the call does not fit the function.
     """
     try:
-        bound = inspect.signature(python_function(f)).bind(*args, **kwargs)
+        bound = signature_of(f).bind(*args, **kwargs)
     except TypeError as error:
         hint = "; say by which argument with wrt=" if "argnums" in kwargs else ""
         raise ArgumentError(f"{name_of(f)}: {error}{hint}") from None

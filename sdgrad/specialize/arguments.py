@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sdgrad.convert.callables import bind_arguments, python_function
+from sdgrad.convert.callables import bind_arguments, signature_of
 from sdgrad.errors import ArgumentError
 from sdgrad.lift.symbol_values import check_sizes, symbols_given, with_symbols
 from sdgrad.record.calls import example
@@ -159,7 +158,7 @@ class Call:
     def variadic(self) -> str | None:
         """Return the name of the ``*args`` of the function, if it has any."""
         function = self.f.function if isinstance(self.f, OfLeaves) else self.f
-        kinds = inspect.signature(python_function(function)).parameters.values()
+        kinds = signature_of(function).parameters.values()
         return next((p.name for p in kinds if p.kind is p.VAR_POSITIONAL), None)
 
     def builder(self, wrt: Wrt, leaves: Sequence[str]) -> Callable[[Sequence[Any]], Any]:

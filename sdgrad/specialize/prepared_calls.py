@@ -22,7 +22,7 @@ from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.fast_call import NUMBERS, Direct, Recipe
 from sdgrad.runtime.call.native_call import Form
 from sdgrad.specialize.arguments import Call
-from sdgrad.specialize.protocols import Derived, Guard
+from sdgrad.specialize.protocols import Guard, is_derived
 from sdgrad.specialize.signature import Signature, fixed_arguments, sizes_that_decide
 
 MOST = 32  # prepared calls for one form of arguments
@@ -150,7 +150,7 @@ class PreparedCalls:
         :param ones: arguments of the program that are seeds.
         :param results: arguments of the program that are results, with their shapes.
         """
-        if isinstance(f, Derived):
+        if is_derived(f):
             return
         order, defaults = _arranged(f, args, kwargs)
         given = (*_flat(args, kwargs)[0], *defaults)

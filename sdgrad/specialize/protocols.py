@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
+from weakref import WeakKeyDictionary
 
 import dace
 
@@ -62,3 +63,30 @@ class Guard(Protocol):
 
     def holds(self) -> bool:
         """True if it is still the same."""
+
+
+_offered: dict[Any, WeakKeyDictionary[type, bool]] = {}
+
+
+def _offers(value: Any, protocol: Any) -> bool:
+    """True if an object has the methods of a protocol: ``isinstance``, which takes a while, once for each class."""
+    known = _offered.setdefault(protocol, WeakKeyDictionary())
+    found = known.get(type(value))
+    if found is None:
+        found = known[type(value)] = isinstance(value, protocol)
+    return found
+
+
+def is_derived(f: Any) -> TypeGuard[Derived]:
+    """True if a function is made of another one."""
+    return _offers(f, Derived)
+
+
+def is_specialized(f: Any) -> TypeGuard[Specialized]:
+    """True if the content of a function's arguments decides about its program."""
+    return _offers(f, Specialized)
+
+
+def is_open(f: Any) -> TypeGuard[Open]:
+    """True if a function has one program for arrays of different sizes."""
+    return _offers(f, Open)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -42,7 +43,7 @@ from sdgrad.specialize.argument_kinds import counts, kind_of_argument
 from sdgrad.specialize.compile_lock import making
 from sdgrad.specialize.plain_runs import GivenUp, nothing_compiled, plain_results
 from sdgrad.specialize.progress import step
-from sdgrad.specialize.protocols import Derived, Guard, Nested, Open, Specialized
+from sdgrad.specialize.protocols import Derived, Guard, Nested, is_derived, is_open, is_specialized
 
 
 @dataclass
@@ -139,8 +140,8 @@ class Signature:
     def key(f: Callable | Derived, arguments: Mapping[str, Any], resident: bool) -> tuple:
         """Return what the program depends on: kinds of arguments, settings, contents that decide."""
         fixed = fixed_arguments(f, arguments)
-        own = f.fixed(arguments) if isinstance(f, Specialized) else ()
-        open_ones: Mapping[str, Hashable] = f.extents() if isinstance(f, Open) else {}
+        own = f.fixed(arguments) if is_specialized(f) else ()
+        open_ones: Mapping[str, Hashable] = f.extents() if is_open(f) else {}
         kinds = ((n, kind_of_argument(n, v, n in fixed, open_ones.get(n))) for n, v in arguments.items())
         fits = tuple(p.holds(arguments) for own in _identities(f) for p in _fits.get(own, {}).values())
         settings = (config.blas, config.without, config.machine, config.eigenvalue_broadening)
@@ -199,7 +200,7 @@ class Signature:
         own = replace(own, recorded=True, stepwise=stepwise, rough=rough, disordered=hints.disordered)
         return replace(own, changed=found.changed, limits=found.limits)
 
-    @property
+    @cached_property
     def outputs(self) -> tuple[str, ...]:
         """Return what the function returns; if it returns nothing, the float arguments it writes."""
         if found := returned(self.program):
@@ -207,12 +208,12 @@ class Signature:
         written = {self.program.root(w) for node in self.program.body for w in writes(node)}
         return tuple(n for n in self.program.arguments if n in written and self.is_float(n))
 
-    @property
+    @cached_property
     def places(self) -> frozenset[str]:
         """Return the outputs that are places of sparse matrices, which have no derivative."""
         return frozenset(o for o, is_place in zip(self.outputs, places_of(self.form), strict=False) if is_place)
 
-    @property
+    @cached_property
     def moving(self) -> tuple[str, ...]:
         """Return the outputs that have tangents."""
         return tuple(o for o in self.outputs if o not in self.places)
@@ -358,7 +359,7 @@ def _compiled(
 def _identities(f: Callable | Derived) -> Iterator[Hashable]:
     """Yield what stands for a function, and for those that it is a derivative of."""
     yield identity(f)
-    while isinstance(f, Derived):
+    while is_derived(f):
         f = f.f
         yield identity(f)
 
