@@ -25,8 +25,8 @@ from sdgrad.optimize.dataflow.checkpoint_places import asked_in, asks_ahead
 from sdgrad.optimize.passes import optimize
 from sdgrad.program.tree import Loop, Node, Program, children, walk
 
-SHARING = ("checkpoint-memory", "buffer-sharing")
-"""Passes that a plan does the work of."""
+OTHERS = ("checkpoint-memory", "buffer-sharing", "kept-functions")
+"""Passes that a plan does the work of, or that take memory to save time."""
 NAMED = 3  # arrays in an error
 
 
@@ -204,7 +204,7 @@ def unplaced(program: Program) -> Program:
     """
     if device() != "cpu":
         raise ArgumentError("memory_limit is for programs that run on the CPU: leave it out on a GPU")
-    with config.override(without=(*config.without, *SHARING)):
+    with config.override(without=(*config.without, *OTHERS)):
         made = optimize(program)
     bounds = bounds_of_loops(made.body)
     for name in users(made.body, made):

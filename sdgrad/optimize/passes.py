@@ -21,6 +21,7 @@ from sdgrad.optimize.dataflow.dead_stores import drop_unread
 from sdgrad.optimize.dataflow.destination_forwarding import write_results
 from sdgrad.optimize.dataflow.function_reuse import reuse_functions
 from sdgrad.optimize.dataflow.initialization_sinking import fill_late
+from sdgrad.optimize.dataflow.kept_functions import keep_functions
 from sdgrad.optimize.dataflow.own_temporaries import own_temporaries
 from sdgrad.optimize.dataflow.reshape_views import view_reshaped
 from sdgrad.optimize.dataflow.turned_layout import turn_layouts
@@ -170,6 +171,14 @@ PASSES: tuple[Pass, ...] = (
         "Sum up for each element what overlapping windows add to it, as in the adjoint of a long convolution "
         "(Wolfe 1986).",
         after=("fusion", "scatter-to-gather"),
+    ),
+    Pass(
+        "kept-functions",
+        Named(keep_functions),
+        UNORDERED,
+        "Keep the values of powers, and of functions of SciPy's, in an array if two nests compute the same ones.",
+        on=CPU,
+        after=("fusion", "dead-stores"),
     ),
     Pass(
         "loop-contraction",

@@ -139,7 +139,7 @@ def note_element(recorder: Any, position: Number, extent: Any, axis: int) -> boo
     if position.loaded is None or position.dtype.kind not in "iu":
         return False
     root, container, place = position.loaded
-    part = part_of_element(place, recorder.containers[root].shape) if root == container else None
+    part = part_of_element(place, recorder.containers.get(root)) if root == container else None
     return _note(recorder, root, extent, axis, certain=False, part=part)
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import sympy
 
+from sdgrad.program.tree import Container
 from sdgrad.record.tensors import Tensor
 from sdgrad.symbolic.expr import sym
 
@@ -17,8 +18,9 @@ Part: TypeAlias = "tuple[tuple[int, int, int], ...]"
 
 def part_of(tensor: Tensor) -> tuple[Part | None, bool]:
     """Return the part of its container that a tensor is, and whether it is no more than that; None is all of it."""
-    shape = tensor.builder.containers[tensor.container].shape
-    if tensor.place is None or not all(map(_is_number, (*shape, *tensor.shape))):
+    container = tensor.builder.containers.get(tensor.container)  # operands of calls get theirs when they are called
+    shape = container.shape if container is not None else ()
+    if tensor.place is None or container is None or not all(map(_is_number, (*shape, *tensor.shape))):
         return None, tensor.place is None
     own = {sym(f"__axis_{k}"): int(n) for k, n in enumerate(tensor.shape)}
     placed = [sympy.sympify(i) for i in tensor.place(tuple(own))]
@@ -28,8 +30,9 @@ def part_of(tensor: Tensor) -> tuple[Part | None, bool]:
     return _unless_all(part, shape), all(exact for _, exact in found) and len(used) == len(set(used))
 
 
-def part_of_element(place: Sequence[Any], shape: Sequence[Any]) -> Part | None:
+def part_of_element(place: Sequence[Any], container: Container | None) -> Part | None:
     """Return the part of an array that an element is in, whatever loops decide of its place."""
+    shape = container.shape if container is not None else ()
     if len(place) != len(shape) or not all(map(_is_number, shape)):
         return None
     whole = [(0, int(n), 1) for n in shape]

@@ -127,6 +127,7 @@ CHANGES = {
     "dead-clears": lambda own, other: str(other) != str(own),
     "initialization-sinking": lambda own, other: str(other) == str(own),  # of large arrays
     "function-reuse": lambda own, other: str(other) == str(own),
+    "kept-functions": lambda own, other: str(other) == str(own),  # of slower functions
     "turned-layouts": lambda own, other: str(other) == str(own),  # of rings (tests/optimize/test_rings.py)
     "ring-splitting": lambda own, other: str(other) == str(own),
     "copy-propagation": lambda own, other: str(other) != str(own),

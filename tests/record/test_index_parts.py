@@ -56,8 +56,9 @@ def test_what_is_no_slice():
 
 
 def test_elements():
-    k = sympy.Symbol("k")
-    assert part_of_element((k, sympy.Integer(1)), (3, 4)) == ((0, 3, 1), (1, 2, 1))
-    assert part_of_element((k, sympy.Integer(-1)), (3, 4)) == ((0, 3, 1), (3, 4, 1))
-    assert part_of_element((k, k + 1), (3, 4)) is None
-    assert part_of_element((k, sympy.Integer(1)), (sympy.Symbol("n"), 4)) is None
+    k, array = sympy.Symbol("k"), Builder((3, 4))
+    assert part_of_element((k, sympy.Integer(1)), array) == ((0, 3, 1), (1, 2, 1))
+    assert part_of_element((k, sympy.Integer(-1)), array) == ((0, 3, 1), (3, 4, 1))
+    assert part_of_element((k, k + 1), array) is None
+    assert part_of_element((k, sympy.Integer(1)), Builder((sympy.Symbol("n"), 4))) is None
+    assert part_of_element((k, sympy.Integer(1)), None) is None

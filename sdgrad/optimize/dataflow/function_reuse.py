@@ -77,7 +77,7 @@ class Searched:
 
     def __init__(self, nodes: list[Node], program: Program) -> None:
         self.nodes, self.program, self.numbers = nodes, program, Numbers()
-        self.used = [_used(n, program) for n in nodes]
+        self.used = [used_memory(n, program) for n in nodes]
 
     def rooms(self, k: int) -> Iterator[Room]:
         """Yield the rooms of the k-th node, which is a leaf."""
@@ -108,7 +108,7 @@ class Searched:
         for j in range(k - 1, room.since - 1, -1):
             earlier = nodes[j]
             changed |= {self.program.root(n) for n in writes(earlier)}
-            if not isinstance(earlier, Leaf) or earlier.sequential or not _same_instances(earlier, later):
+            if not isinstance(earlier, Leaf) or earlier.sequential or not same_instances(earlier, later):
                 continue
             values, wanted = self.numbers.of(earlier).names, self.numbers.of(later).slow
             shared = {name: values[v] for v, name in wanted.items() if v in values}
@@ -125,14 +125,14 @@ SYMBOL = ""
 """Stands for symbols that a node sets, among the memory that it uses: subscripts may be written in them."""
 
 
-def _used(node: Node, program: Program) -> set[str]:
+def used_memory(node: Node, program: Program) -> set[str]:
     """Return the memory that a node and the nodes in it use."""
     inner = list(walk((node,)))
     found = {name for n in inner for name in used(n, program)}
     return found | {SYMBOL} if any(isinstance(n, SymbolAssign) for n in inner) else found
 
 
-def _same_instances(first: Leaf, second: Leaf) -> bool:
+def same_instances(first: Leaf, second: Leaf) -> bool:
     """True if two nests run over the same values of their parameters, in the order in which these are written."""
     if len(first.params) != len(second.params):
         return False
@@ -191,14 +191,14 @@ def _best(leaf: Leaf, shared: Mapping[str, str], store: Store, changed: Set[str]
     kinds = infer(leaf.body, program.containers)
     for name in shared:
         needs = [i for i in slice_for(leaf.body, {name}) if isinstance(i, Load)]
-        rest = _without(leaf, name)
+        rest = without_value(leaf, name)
         saved = whole - slow_calls(rest)
         if kinds.get(name) == "float" and saved >= most and _is_kept(needs, rest, store, changed, program):
             best, most = name, saved
     return best
 
 
-def _without(leaf: Leaf, name: str) -> tuple[Instr, ...]:
+def without_value(leaf: Leaf, name: str) -> tuple[Instr, ...]:
     """Return what is left of a nest's body that does not compute a value itself."""
     return live((i for i in leaf.body if isinstance(i, Store) or i.name != name), set())
 
@@ -226,4 +226,4 @@ def _with_store(earlier: Leaf, later: Leaf, value: str, store: Store) -> Leaf:
 def _with_load(later: Leaf, value: str, room: Room) -> Leaf:
     """Return the later nest, which loads a value."""
     load = Load(value, room.store.container, room.store.index)
-    return replace(later, body=(load, *_without(later, value)))
+    return replace(later, body=(load, *without_value(later, value)))
