@@ -62,8 +62,8 @@ class ScipyOpenBLAS:
 
     @staticmethod
     def cmake_libraries() -> list[str]:
-        """Return the library to link, and the object with what surrounds its calls, which is compiled first."""
-        return [library_path(), str(blas_object().make())]
+        """Return the object with what surrounds calls, which is compiled first, and the library."""
+        return [str(blas_object().make()), library_path()]  # linkers drop libraries that nothing before them needs
 
     @staticmethod
     def cmake_link_flags() -> list[str]:

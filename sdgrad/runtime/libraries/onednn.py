@@ -64,16 +64,16 @@ class OneDNN:
 
     @staticmethod
     def cmake_libraries() -> list[str]:
-        """Return the library to link, and the object that calls it, which is compiled first."""
+        """Return the object that calls the library, which is compiled first, and the library."""
         path = library_path()
         if path is None:
             raise ImportError(f"convolutions by oneDNN need the package {WHEEL}: pip install {WHEEL}")
-        return [path, str(convolution_object().make())]
+        return [str(convolution_object().make()), path]
 
     @staticmethod
     def cmake_link_flags() -> list[str]:
         """Return the flag that stores the library's folder in the compiled program."""
-        return [f"-Wl,-rpath,{os.path.dirname(OneDNN.cmake_libraries()[0])}"]
+        return [f"-Wl,-rpath,{os.path.dirname(OneDNN.cmake_libraries()[-1])}"]
 
 
 @dace.library.expansion
