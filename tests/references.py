@@ -12,7 +12,8 @@ from programs import Program, flat
 from sdgrad.autodiff.forward import tangent_name
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
-from sdgrad.specialize.signature import CompiledGradient, Signature, compile_gradients, compile_tangents
+from sdgrad.specialize.compiled_gradient import CompiledGradient
+from sdgrad.specialize.signature import Signature, compile_gradients, compile_tangents
 
 TOLERANCES = {2: 2e-2, 4: 1e-4, 8: 1e-9}
 """Relative error of an element, by the bytes of the least precise number in a program."""

@@ -27,12 +27,13 @@ from sdgrad.runtime.call.device_arrays import placed
 from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.specialize.argnums import Wrt, key, names_of, several
 from sdgrad.specialize.arguments import Call
+from sdgrad.specialize.compiled_gradient import CompiledGradient
 from sdgrad.specialize.compiled_halves import Tapes
 from sdgrad.specialize.forward_backward import Attached, Backward, Forward
 from sdgrad.specialize.nested_calls import CalledInPrograms
 from sdgrad.specialize.prepared_calls import MISSING, PreparedCalls
 from sdgrad.specialize.protocols import Derived
-from sdgrad.specialize.signature import CompiledGradient, Signature, identity
+from sdgrad.specialize.signature import Signature, identity
 from sdgrad.specialize.verification import verified
 
 MemoryLimit = int | str | None

@@ -13,7 +13,6 @@ from dace.frontend.python.parser import DaceProgram
 
 from sdgrad.autodiff.differentiate import Differentiated, differentiate_program, push_tangents
 from sdgrad.autodiff.request import Request
-from sdgrad.autodiff.seeds import gradient_name
 from sdgrad.canonicalize.normal_form import in_normal_form, normalize, normalize_again
 from sdgrad.config import config, device
 from sdgrad.convert.callables import name_of
@@ -36,38 +35,15 @@ from sdgrad.record.reads import Read, Stamped
 from sdgrad.record.restart import Fits, Hints
 from sdgrad.record.values import is_recorded
 from sdgrad.runtime.call.compiled_program import CompiledProgram
-from sdgrad.runtime.call.device_arrays import Memory, is_resident, run
-from sdgrad.runtime.call.marshalling import as_array, as_recorded, as_value, is_tensor, like
+from sdgrad.runtime.call.device_arrays import is_resident
+from sdgrad.runtime.call.marshalling import as_recorded, as_value, is_tensor, like
 from sdgrad.runtime.compile import precompiled_header
 from sdgrad.specialize.argument_kinds import counts, kind_of_argument
 from sdgrad.specialize.compile_lock import making
+from sdgrad.specialize.compiled_gradient import CompiledGradient
 from sdgrad.specialize.plain_runs import GivenUp, nothing_compiled, plain_results
 from sdgrad.specialize.progress import step
 from sdgrad.specialize.protocols import Derived, Guard, Nested, is_derived, is_open, is_specialized
-
-
-@dataclass
-class CompiledGradient:
-    """Hold a differentiated and compiled program."""
-
-    result: Differentiated
-    program: CompiledProgram
-
-    @property
-    def normalized(self) -> Program:
-        return self.result.normalized
-
-    def __call__(
-        self, arguments: Mapping[str, Any], inplace: bool = False, memory: Memory | None = None
-    ) -> dict[str, Any]:
-        return run(self.program, arguments, memory, inplace)
-
-    def gradient(self, name: str, found: Mapping[str, Any], original: Any) -> Any:
-        """Return the gradient of an argument, in its kind and shape."""
-        array = found[gradient_name(name, self.normalized)]
-        if is_resident(array):
-            return array.reshape(getattr(original, "shape", ()))
-        return like(array.reshape(np.shape(as_array(original))), original)
 
 
 @dataclass(eq=False)

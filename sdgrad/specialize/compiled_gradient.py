@@ -1,0 +1,40 @@
+"""Call a differentiated and compiled program, and take gradients out of what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sdgrad.autodiff.differentiate import Differentiated
+from sdgrad.autodiff.seeds import gradient_name
+from sdgrad.program.tree import Program
+from sdgrad.runtime.call.compiled_program import CompiledProgram
+from sdgrad.runtime.call.device_arrays import Memory, is_resident, run
+from sdgrad.runtime.call.marshalling import as_array, like
+
+
+@dataclass
+class CompiledGradient:
+    """Hold a differentiated and compiled program."""
+
+    result: Differentiated
+    program: CompiledProgram
+
+    @property
+    def normalized(self) -> Program:
+        return self.result.normalized
+
+    def __call__(
+        self, arguments: Mapping[str, Any], inplace: bool = False, memory: Memory | None = None
+    ) -> dict[str, Any]:
+        return run(self.program, arguments, memory, inplace)
+
+    def gradient(self, name: str, found: Mapping[str, Any], original: Any) -> Any:
+        """Return the gradient of an argument, in its kind and shape."""
+        array = found[gradient_name(name, self.normalized)]
+        if is_resident(array):
+            return array.reshape(getattr(original, "shape", ()))
+        return like(array.reshape(np.shape(as_array(original))), original)
