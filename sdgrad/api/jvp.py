@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -18,12 +20,14 @@ from sdgrad.record.functions.table import active, rule
 from sdgrad.record.nests import is_nest
 from sdgrad.record.shown import short
 from sdgrad.record.values import holds_recorded
+from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.device_arrays import Memory, dtype_of, matching, placed, run
 from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.directions import Directions, as_directions
 from sdgrad.specialize.forward_backward import Forward
 from sdgrad.specialize.nested_calls import spliced
+from sdgrad.specialize.prepared_calls import MISSING, PreparedCalls
 from sdgrad.specialize.pushed import Pushed
 from sdgrad.specialize.signature import Signature
 from sdgrad.specialize.transpose import linear_map
@@ -46,6 +50,9 @@ def jvp(
     :raises DifferentiationError: with every reason why ``f`` cannot be differentiated.
     """
     _check_tangents(primals, tangents)
+    prepared = _prepared.setdefault(f, PreparedCalls()) if type(f) is FunctionType and not (batched or kwargs) else None
+    if prepared is not None and (found := prepared((tuple(primals), tuple(tangents)), {})) is not MISSING:
+        return found
     call = Call.of(f, primals, kwargs)
     f, arguments, given = call.f, call.arguments, _given(call, tangents)
     if holds_recorded([primals, tangents]):
@@ -68,7 +75,36 @@ def jvp(
     dots = tuple(
         signature.output_value(o, {o: found[tangent_name(o, signature.program)]}, arguments) for o in signature.moving
     )
+    if prepared is not None and memory is None and not call.is_of_another:
+        _prepare(prepared, f, signature, program, tuple(primals), tuple(tangents), tuple(present))
     return signature.nested(values), signature.nested(_with_places(signature, values, dots))
+
+
+_prepared: WeakKeyDictionary[FunctionType, PreparedCalls] = WeakKeyDictionary()
+
+
+def _prepare(
+    prepared: PreparedCalls,
+    f: Callable,
+    signature: Signature,
+    program: CompiledProgram,
+    primals: tuple,
+    tangents: tuple,
+    moved: tuple[str, ...],
+) -> None:
+    """Prepare calls like one for later ones.
+
+    :param moved: arguments that have tangents in the program.
+    """
+    shapes = dict(zip(signature.outputs, signature.result_shapes(), strict=True))
+    dots = {tangent_name(o, signature.program): shapes[o] for o in signature.moving}
+    named = {n: tangent_name(n, signature.program) for n in moved}
+
+    def build(found: list[Any]) -> tuple[Any, Any]:
+        values = tuple(found[: len(shapes)])
+        return signature.nested(values), signature.nested(_with_places(signature, values, found[len(shapes) :]))
+
+    prepared.push(f, signature, program, primals, tangents, named, {**shapes, **dots}, build)
 
 
 def _with_places(signature: Signature, values: Sequence[Any], dots: Sequence[Any]) -> list[Any]:

@@ -153,11 +153,35 @@ class PreparedCalls:
         if is_derived(f):
             return
         order, defaults = _arranged(f, args, kwargs)
-        given = (*_flat(args, kwargs)[0], *defaults)
-        closure = {n: v.again if isinstance(v, Read) else v for n, v in signature.closure.items()}
-        fixed = frozenset(fixed_arguments(f, {n: given[k] for n, k in order.items()})) | sizes_that_decide(f)
-        depends = Depends(fixed, tuple(signature.guards), signature.limits)
-        self._remember(f, args, kwargs, Recipe(program, ones, results, closure), depends, build)
+        depends = _depends(f, signature, order, (*_flat(args, kwargs)[0], *defaults))
+        recipe = Recipe(program, ones, results, _closure(signature))
+        self._remember(f, args, kwargs, (order, defaults), recipe, depends, build)
+
+    def push(
+        self,
+        f: Callable,
+        signature: Signature,
+        program: CompiledProgram,
+        primals: tuple,
+        tangents: tuple,
+        named: Mapping[str, str],
+        results: Mapping[str, tuple[int, ...]],
+        build: Callable[[list[Any]], Any],
+    ) -> None:
+        """Prepare calls like one with two tuples: arguments that are no nests, and a tangent of each.
+
+        :param named: arguments of the program that are tangents, by what they are tangents of.
+        :param results: arguments of the program that are results, with their shapes.
+        """
+        order, defaults = _arranged(f, primals, {})
+        count = len(primals)
+        if is_derived(f) or len(_flat(primals, {})[0]) != count or len(_flat(tangents, {})[0]) != count:
+            return
+        depends = _depends(f, signature, order, (*primals, *defaults))
+        behind = {n: k if k < count else k + count for n, k in order.items()}
+        places = {**behind, **{tangent: count + order[n] for n, tangent in named.items()}}
+        recipe = Recipe(program, (), results, _closure(signature))
+        self._remember(f, (primals, tangents), {}, (places, defaults), recipe, depends, build)
 
     def nest(
         self, f: Callable, args: tuple, kwargs: Mapping[str, Any], inner: PreparedCalls, call: Call, build: Callable
@@ -169,7 +193,8 @@ class PreparedCalls:
         own = inner.like(tuple(call.arguments.values()))
         if own is None:
             return
-        self._remember(f, args, kwargs, own.recipe, own.depends, lambda found: build(own.build(found)))
+        arranged = _arranged(f, args, kwargs)
+        self._remember(f, args, kwargs, arranged, own.recipe, own.depends, lambda found: build(own.build(found)))
 
     def like(self, args: tuple) -> Prepared | None:
         """Return the prepared call that a call without keywords would be; None if there is none."""
@@ -184,13 +209,17 @@ class PreparedCalls:
         f: Callable,
         args: tuple,
         kwargs: Mapping[str, Any],
+        arranged: tuple[Mapping[str, int], tuple[Any, ...]],
         recipe: Recipe,
         depends: Depends,
         build: Callable[[list[Any]], Any],
     ) -> None:
-        """Prepare calls like one for later ones, if its leaves are arrays, numbers and texts."""
+        """Prepare calls like one for later ones, if its leaves are arrays, numbers and texts.
+
+        :param arranged: the position of each argument among the leaves and the defaults behind them, and these.
+        """
         leaves, nest = _flat(args, kwargs)
-        order, defaults = _arranged(f, args, kwargs)
+        order, defaults = arranged
         if not all(map(_is_simple, leaves)) or any(map(_decides, (*leaves, *defaults))):
             return
         form = Form.of(args, kwargs, _is_leaf)
@@ -208,6 +237,16 @@ class PreparedCalls:
         row.insert(0, Prepared(direct, watch, recipe, depends, build, limits))
         del row[MOST:]
         self.has_forms |= form is None
+
+
+def _closure(signature: Signature) -> dict[str, Any]:
+    return {n: v.again if isinstance(v, Read) else v for n, v in signature.closure.items()}
+
+
+def _depends(f: Callable, signature: Signature, order: Mapping[str, int], given: Sequence[Any]) -> Depends:
+    """Return what a program is for, besides the types and shapes of its arguments."""
+    fixed = frozenset(fixed_arguments(f, {n: given[k] for n, k in order.items()})) | sizes_that_decide(f)
+    return Depends(fixed, tuple(signature.guards), signature.limits)
 
 
 def _place(name: str, order: Mapping[str, int], leaves: tuple, defaults: tuple, recipe: Recipe) -> Any:
