@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -50,10 +49,29 @@ def jvp(
     :raises DifferentiationError: with every reason why ``f`` cannot be differentiated.
     """
     _check_tangents(primals, tangents)
-    prepared = _prepared.setdefault(f, PreparedCalls()) if type(f) is FunctionType and not (batched or kwargs) else None
-    if prepared is not None and (found := prepared((tuple(primals), tuple(tangents)), {})) is not MISSING:
+    if type(f) is FunctionType and not batched and not kwargs:
+        return _pushed(f, tuple(primals), tuple(tangents), _prepared.setdefault(f, PreparedCalls()))
+    return _pushed(f, primals, tangents, None, batched, kwargs)
+
+
+_prepared: dict[Any, PreparedCalls] = {}
+
+
+def _pushed(
+    f: Callable,
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    prepared: PreparedCalls | None,
+    batched: bool = False,
+    kwargs: Mapping[str, Any] | None = None,
+) -> tuple[Any, Any]:
+    """Compute what :func:`jvp` does.
+
+    :param prepared: the prepared calls of the function, if calls like this one are prepared.
+    """
+    if prepared is not None and (found := prepared((primals, tangents), {})) is not MISSING:
         return found
-    call = Call.of(f, primals, kwargs)
+    call = Call.of(f, primals, kwargs or {})
     f, arguments, given = call.f, call.arguments, _given(call, tangents)
     if holds_recorded([primals, tangents]):
         return _recorded(call, given)
@@ -78,9 +96,6 @@ def jvp(
     if prepared is not None and memory is None and not call.is_of_another:
         _prepare(prepared, f, signature, program, tuple(primals), tuple(tangents), tuple(present))
     return signature.nested(values), signature.nested(_with_places(signature, values, dots))
-
-
-_prepared: WeakKeyDictionary[FunctionType, PreparedCalls] = WeakKeyDictionary()
 
 
 def _prepare(
@@ -207,9 +222,23 @@ def hvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     if not isinstance(primals, (tuple, list)):
         raise ArgumentError("hvp takes a tuple of arguments and a tuple of their tangents")
     real = tuple(k for k, p in enumerate(primals) if is_nest(p) or dtype_of(p).kind in "fc")
-    _, found = jvp(grad(f, wrt=real), primals, tangents)
+    _check_tangents(primals, tangents)
+    gradient, prepared = _gradient(f, real)
+    _, found = _pushed(gradient, tuple(primals), tuple(tangents), prepared)
     products = dict(zip(real, found if isinstance(found, tuple) else (found,), strict=True))
     return tuple(products.get(k) for k in range(len(primals))) if len(primals) > 1 else products[0]
+
+
+_gradients: dict[Any, tuple[Callable, PreparedCalls]] = {}
+
+
+def _gradient(f: Callable, real: tuple[int, ...]) -> tuple[Callable, PreparedCalls | None]:
+    """Return the gradient of a function by some arguments, and the prepared calls of :func:`jvp` of it."""
+    if type(f) is not FunctionType:
+        return grad(f, wrt=real), None
+    if (f, real) not in _gradients:
+        _gradients[f, real] = grad(f, wrt=real), PreparedCalls()
+    return _gradients[f, real]
 
 
 def _tangent(value: Any, primal: Any, name: str, memory: Memory | None = None) -> Any:

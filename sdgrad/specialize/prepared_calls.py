@@ -22,7 +22,7 @@ from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.fast_call import NUMBERS, Direct, Recipe
 from sdgrad.runtime.call.native_call import Form
 from sdgrad.specialize.arguments import Call
-from sdgrad.specialize.protocols import Guard, is_derived
+from sdgrad.specialize.protocols import Derived, Guard, is_derived, is_open, is_specialized
 from sdgrad.specialize.signature import Signature, fixed_arguments, sizes_that_decide
 
 MOST = 32  # prepared calls for one form of arguments
@@ -150,7 +150,7 @@ class PreparedCalls:
         :param ones: arguments of the program that are seeds.
         :param results: arguments of the program that are results, with their shapes.
         """
-        if is_derived(f):
+        if not _is_plain(f):
             return
         order, defaults = _arranged(f, args, kwargs)
         depends = _depends(f, signature, order, (*_flat(args, kwargs)[0], *defaults))
@@ -175,7 +175,7 @@ class PreparedCalls:
         """
         order, defaults = _arranged(f, primals, {})
         count = len(primals)
-        if is_derived(f) or len(_flat(primals, {})[0]) != count or len(_flat(tangents, {})[0]) != count:
+        if not _is_plain(f) or len(_flat(primals, {})[0]) != count or len(_flat(tangents, {})[0]) != count:
             return
         depends = _depends(f, signature, order, (*primals, *defaults))
         behind = {n: k if k < count else k + count for n, k in order.items()}
@@ -237,6 +237,15 @@ class PreparedCalls:
         row.insert(0, Prepared(direct, watch, recipe, depends, build, limits))
         del row[MOST:]
         self.has_forms |= form is None
+
+
+def _is_plain(f: Callable | Derived) -> bool:
+    """True if no more than what guards hold, and the kinds of arguments, decides about the programs of a function."""
+    while is_derived(f):
+        if is_specialized(f) or is_open(f):
+            return False
+        f = f.f
+    return True
 
 
 def _closure(signature: Signature) -> dict[str, Any]:

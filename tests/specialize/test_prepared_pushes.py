@@ -110,3 +110,53 @@ def test_derivatives_inside_of_a_recorded_function():
     gradient = sdgrad.grad(slope)(X, V)
     dot = np.sum((np.sin(X) + X * np.cos(X)) * V)
     np.testing.assert_allclose(gradient, 2 * dot * (2 * np.cos(X) - X * np.sin(X)) * V, rtol=1e-13)
+
+
+# Derivatives of derivatives.
+
+
+def cubes(x):
+    return np.sum(FACTORS * x**3)
+
+
+def test_products_with_hessians(monkeypatch):
+    for factor in (1.0, 2.0, 3.0):
+        monkeypatch.setitem(globals(), "FACTORS", factor * np.arange(5.0))
+        for x in (X, V):
+            for _ in range(2):
+                found = sdgrad.hvp(cubes, (x,), (V,))
+                np.testing.assert_allclose(found, 6 * factor * np.arange(5.0) * x * V, rtol=1e-14)
+
+
+def test_products_with_hessians_of_several_arguments():
+    for x, y in ((X, V), (V, X)):
+        for _ in range(2):
+            by_x, by_y, by_n = sdgrad.hvp(lambda x, y, n: np.sum(x**2 * y) * n, (x, y, 3), (V, X, None))
+            np.testing.assert_allclose(by_x, 6 * (y * V + x * X), rtol=1e-14)
+            np.testing.assert_allclose(by_y, 6 * x * V, rtol=1e-14)
+            assert by_n is None
+
+
+def repeated(t, n):
+    s = t
+    for _ in range(n):
+        s = s * t
+    return s
+
+
+def test_second_derivatives_by_what_decides():
+    twice = sdgrad.grad(sdgrad.grad(repeated))
+    for _ in range(3):
+        for n in (1, 3, 5):
+            np.testing.assert_allclose(twice(1.25, n), n * (n + 1) * 1.25 ** (n - 1), rtol=1e-14)
+
+
+def test_second_derivatives_where_a_branch_decides():
+    def bent(x, up=True):
+        return np.sum(x**3) if up else np.sum(x**2)
+
+    twice = sdgrad.grad(lambda x, up: np.sum(sdgrad.grad(bent)(x, up)))
+    push = sdgrad.grad(bent)
+    for _ in range(3):
+        assert np.allclose(twice(X, True), 6 * X) and np.allclose(twice(X, False), 2.0)
+        assert np.allclose(push(X), 3 * X**2) and np.allclose(push(X, False), 2 * X)
