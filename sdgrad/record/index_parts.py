@@ -24,6 +24,8 @@ def part_of(tensor: Tensor) -> tuple[Part | None, bool]:
         return None, tensor.place is None
     own = {sym(f"__axis_{k}"): int(n) for k, n in enumerate(tensor.shape)}
     placed = [sympy.sympify(i) for i in tensor.place(tuple(own))]
+    if len(placed) != len(shape):  # a number, which has a place in a program
+        return None, False
     found = [_slice(i, own, int(n)) for i, n in zip(placed, shape, strict=True)]
     used = [s for i in placed for s in i.free_symbols]
     part = tuple(axis for axis, _ in found)

@@ -55,6 +55,10 @@ def test_what_is_no_slice():
     assert part_of(whole.moved((4,), lambda i: (3 - i[0], sympy.Integer(1)))) == (((0, 4, 1), (1, 2, 1)), False)
 
 
+def test_a_number():
+    assert part_of(tensor(1).moved((), lambda i: ())) == (None, False)
+
+
 def test_elements():
     k, array = sympy.Symbol("k"), Builder((3, 4))
     assert part_of_element((k, sympy.Integer(1)), array) == ((0, 3, 1), (1, 2, 1))
