@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from sdgrad.runtime import INCLUDE
@@ -32,3 +33,12 @@ def convolution_object() -> NativeObject:
     """Return the compiled functions of ``sdgrad_convolution.h``, for programs that call oneDNN."""
     headers = [INCLUDE / "sdgrad_convolution.h", *MEMORY]
     return NativeObject.of_source(NATIVE / "convolution.cpp", headers, ("-O2",), "convolution", "calls of oneDNN")
+
+
+def found_at(library: str) -> list[str]:
+    """Return the linker flags for a library that an object needs: programs find it at its path.
+
+    DaCe lists objects and libraries by their names, and some linkers drop a library that nothing before it needs.
+    """
+    kept = ["-Wl,--no-as-needed"] if sys.platform == "linux" else []
+    return [*kept, f"-Wl,-rpath,{Path(library).parent}"]

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
 
 import dace.library
 
 from sdgrad.runtime.compile.dlopen import load_library
 from sdgrad.runtime.compile.openblas_wheel import include_folders, is_installed, library_path
-from sdgrad.runtime.compile.program_objects import blas_object
+from sdgrad.runtime.compile.program_objects import blas_object, found_at
 
 
 @functools.cache
@@ -63,12 +62,12 @@ class ScipyOpenBLAS:
     @staticmethod
     def cmake_libraries() -> list[str]:
         """Return the object with what surrounds calls, which is compiled first, and the library."""
-        return [str(blas_object().make()), library_path()]  # linkers drop libraries that nothing before them needs
+        return [str(blas_object().make()), library_path()]
 
     @staticmethod
     def cmake_link_flags() -> list[str]:
-        """Return the flag that stores the library's folder in the compiled program."""
-        return [f"-Wl,-rpath,{os.path.dirname(library_path())}"]
+        """Return the flags that store the library's folder in the compiled program."""
+        return found_at(library_path())
 
     @staticmethod
     def is_installed() -> bool:

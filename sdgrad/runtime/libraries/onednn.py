@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,7 +20,8 @@ from dace import nodes as nd
 from dace import properties
 from dace.transformation.transformation import ExpandTransformation
 
-from sdgrad.runtime.compile.program_objects import convolution_object
+from sdgrad.runtime import INCLUDE
+from sdgrad.runtime.compile.program_objects import convolution_object, found_at
 
 WHEEL = "onednn-cpu-gomp"
 IMAGE, WEIGHTS, RESULT = OPERANDS = ("_image", "_weights", "_result")
@@ -53,7 +53,7 @@ class OneDNN:
     cmake_minimum_version = None
     cmake_packages: ClassVar[list[str]] = []
     cmake_variables: ClassVar[dict[str, str]] = {}
-    cmake_includes: ClassVar[list[str]] = []
+    cmake_includes: ClassVar[list[str]] = [str(INCLUDE)]
     cmake_compile_flags: ClassVar[list[str]] = []
     cmake_files: ClassVar[list[str]] = []
     headers: ClassVar[list[str]] = ["sdgrad_convolution.h"]
@@ -72,8 +72,8 @@ class OneDNN:
 
     @staticmethod
     def cmake_link_flags() -> list[str]:
-        """Return the flag that stores the library's folder in the compiled program."""
-        return [f"-Wl,-rpath,{os.path.dirname(OneDNN.cmake_libraries()[-1])}"]
+        """Return the flags that store the library's folder in the compiled program."""
+        return found_at(OneDNN.cmake_libraries()[-1])
 
 
 @dace.library.expansion
