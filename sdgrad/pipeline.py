@@ -42,7 +42,7 @@ from sdgrad.program.passes import Target, run_passes, switches
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program, writes
 from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
-from sdgrad.runtime.call.persistent_workspace import keep_in_registers, keep_memory, kept_bytes
+from sdgrad.runtime.call.persistent_workspace import allocate_once, keep_in_registers, keep_memory, kept_bytes
 from sdgrad.runtime.compile.cache import Library, compile_together
 from sdgrad.runtime.compile.wide_permutations import with_narrow_vectors
 
@@ -127,6 +127,7 @@ class Ready:
         sdfg = emit(self.program, outlines=not config.debug)
         keep_memory(sdfg)
         keep_in_registers(sdfg)
+        allocate_once(sdfg)
         return sdfg
 
     @property

@@ -19,7 +19,7 @@ def keep_memory(sdfg: dace.SDFG) -> None:
     """
     for desc in sdfg.arrays.values():
         if type(desc) is dt.Array and desc.transient and not desc.free_symbols:
-            size = int(desc.total_size) * desc.dtype.bytes
+            size = _bytes(desc)
             kept = LEAST <= size <= MOST or desc.storage == dace.StorageType.GPU_Global
             if kept and desc.lifetime == dace.AllocationLifetime.Scope and not is_for_one_call(desc):
                 desc.lifetime = dace.AllocationLifetime.Persistent
@@ -39,3 +39,16 @@ def keep_in_registers(sdfg: dace.SDFG) -> None:
         single = type(desc) is dt.Array and desc.transient and desc.total_size == 1
         if single and desc.storage == dace.StorageType.Default and desc.lifetime == dace.AllocationLifetime.Scope:
             desc.storage = dace.StorageType.Register
+
+
+def allocate_once(sdfg: dace.SDFG) -> None:
+    """Let small temporaries live as long as the program runs: those of a state in a loop would be new in each trip."""
+    for desc in sdfg.arrays.values():
+        small = type(desc) is dt.Array and desc.transient and not desc.free_symbols and _bytes(desc) < LEAST
+        own = desc.storage == dace.StorageType.Default and desc.lifetime == dace.AllocationLifetime.Scope
+        if small and own and not is_for_one_call(desc):
+            desc.lifetime = dace.AllocationLifetime.SDFG
+
+
+def _bytes(desc: dt.Data) -> int:
+    return int(desc.total_size) * desc.dtype.bytes

@@ -5,7 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import dace
 import pytest
+
+from sdgrad.runtime.call.persistent_workspace import allocate_once, keep_in_registers, keep_memory
 
 HERE = Path(__file__).parents[2]
 MB = 1e6
@@ -96,3 +99,16 @@ def test_memory_is_given_back(tmp_path):
     done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     assert int(done.stdout) > 150 * MB  # the tape has 192
+
+
+def test_small_temporaries_of_loops_are_allocated_once():
+    """A state in a loop, whose array is as small as a number of bodies, takes no memory in each trip."""
+    sdfg = dace.SDFG("workspace")
+    for name, size in (("small", 8), ("large", 1 << 16), ("number", 1)):
+        sdfg.add_transient(name, [size], dace.float64)
+    keep_memory(sdfg)
+    keep_in_registers(sdfg)
+    allocate_once(sdfg)
+    lifetimes = {name: desc.lifetime.name for name, desc in sdfg.arrays.items()}
+    assert lifetimes == {"small": "SDFG", "large": "Persistent", "number": "Scope"}
+    assert sdfg.arrays["number"].storage.name == "Register"
