@@ -173,10 +173,11 @@ class PreparedCalls:
         :param named: arguments of the program that are tangents, by what they are tangents of.
         :param results: arguments of the program that are results, with their shapes.
         """
-        order, defaults = _arranged(f, primals, {})
         count = len(primals)
-        if not _is_plain(f) or len(_flat(primals, {})[0]) != count or len(_flat(tangents, {})[0]) != count:
+        fits = all(isinstance(t, np.ndarray) for t in tangents)  # those of numbers are arrays in a program
+        if not fits or not _is_plain(f) or len(_flat(primals, {})[0]) != count:
             return
+        order, defaults = _arranged(f, primals, {})
         depends = _depends(f, signature, order, (*primals, *defaults))
         behind = {n: k if k < count else k + count for n, k in order.items()}
         places = {**behind, **{tangent: count + order[n] for n, tangent in named.items()}}
