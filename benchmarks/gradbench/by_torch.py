@@ -85,21 +85,18 @@ def kmeans(m):
     return {"kmeans": derivative}
 
 
-def particle(m):
-    def slope(x, w):
-        with torch.enable_grad():
-            x = x if x.requires_grad else x.detach().requires_grad_()
-            return torch.autograd.grad(m.potential(x, w), x, create_graph=True)[0]
+def slope_of(function, x):
+    """The gradient of a function at a point, which may be differentiated again."""
+    with torch.enable_grad():
+        x = x if x.requires_grad else x.detach().requires_grad_()
+        return torch.autograd.grad(function(x), x, create_graph=True)[0]
 
-    m.slope = slope
+
+def particle(m):
+    m.slope = lambda x, w: slope_of(lambda x: m.potential(x, w), x)
     return {}
 
 
 def saddle(m):
-    def slope(x, y):
-        with torch.enable_grad():
-            y = y if y.requires_grad else y.detach().requires_grad_()
-            return torch.autograd.grad(m.function(x, y), y, create_graph=True)[0]
-
-    m.slope = slope
+    m.slope = lambda x, y: slope_of(lambda y: m.function(x, y), y)
     return {}

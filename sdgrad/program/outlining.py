@@ -190,11 +190,12 @@ class Outliner:
         """Yield a block of a large function: calls of its pieces, and nodes that are too large or too small for one."""
         for alone, run in itertools.groupby(block, lambda n: _size((n,)) > LARGE or not self.is_outlined(n)):
             nodes = tuple(run)
-            begin = 0
-            for k in range(len(nodes)):
-                if not alone and _size(nodes[begin : k + 1]) > PIECE:
+            begin = size = 0
+            for k, node in enumerate(nodes):
+                size += _size((node,))
+                if not alone and size > PIECE:
                     yield self._call(nodes[begin : k + 1])
-                    begin = k + 1
+                    begin, size = k + 1, 0
             yield from nodes[begin:]
 
     def _call(self, nodes: Block) -> str:

@@ -77,7 +77,7 @@ class Searched:
 
     def __init__(self, nodes: list[Node], program: Program) -> None:
         self.nodes, self.program, self.numbers = nodes, program, Numbers()
-        self.used = [used_memory(n, program) for n in nodes]
+        self.used = [_used(n, program) for n in nodes]
 
     def rooms(self, k: int) -> Iterator[Room]:
         """Yield the rooms of the k-th node, which is a leaf."""
@@ -125,7 +125,7 @@ SYMBOL = ""
 """Stands for symbols that a node sets, among the memory that it uses: subscripts may be written in them."""
 
 
-def used_memory(node: Node, program: Program) -> set[str]:
+def _used(node: Node, program: Program) -> set[str]:
     """Return the memory that a node and the nodes in it use."""
     inner = list(walk((node,)))
     found = {name for n in inner for name in used(n, program)}

@@ -23,11 +23,12 @@ import dace
 import sympy
 from dace import data as dt
 
-from sdgrad.optimize.dataflow.function_reuse import REAL, SYMBOL, Numbers, same_instances, used_memory, without_value
+from sdgrad.optimize.dataflow.function_reuse import REAL, Numbers, same_instances, without_value
 from sdgrad.program.kinds import infer
 from sdgrad.program.leaves import slice_for
 from sdgrad.program.names import Names
 from sdgrad.program.prelude import SPECIAL_FUNCTIONS
+from sdgrad.program.symbols import assigned_symbols
 from sdgrad.program.tree import Block, Container, Instr, Leaf, Let, Load, Program, Store, map_blocks, writes
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
@@ -95,7 +96,7 @@ def _block(block: Block, keeping: Keeping) -> Block:
         for j in range(k - 1, -1, -1):
             earlier = nodes[j]
             changed |= {keeping.program.root(n) for n in writes(earlier)}
-            if SYMBOL in used_memory(earlier, keeping.program):
+            if assigned_symbols((earlier,)):
                 break
             found = keeping.shared(earlier, later) if isinstance(earlier, Leaf) else None
             if found is None or changed & {keeping.program.root(x.container) for x in _sources(later, found[1])}:

@@ -122,7 +122,7 @@ def generate(job: Job) -> Needs:
             (job.folder / "src" / "cpu" / f"{job.sdfg.name}_{k}.cpp").write_text(code)
     options, links = _flags_of({e for o in objects for e in o.environments})
     (job.folder / NEEDS).write_text(json.dumps({"options": options, "links": links}))
-    return Needs(options, links, spared_headers(job.sdfg, [o.code for o in objects]))
+    return Needs(options, links, spared_headers(job.sdfg, [*(o.code for o in objects), *others]))
 
 
 def _on_host(code: str) -> str:
@@ -214,15 +214,16 @@ def sources_of(folder: Path) -> list[str]:
 
 def compile_command(options: list[str], source: str, target: str) -> list[str]:
     """Return the command that compiles a source to an object."""
-    includes = [f"-I{DACE_INCLUDE}", f"-I{INCLUDE}"]
-    return [compiler_name(), *options, *flags(), *includes, "-c", source, "-o", target]
+    return [*_command(options), "-c", source, "-o", target]
 
 
 def link_command(options: list[str], sources: list[str], target: Path, links: list[str]) -> list[str]:
     """Return the command that compiles sources to a shared library."""
-    includes = [f"-I{DACE_INCLUDE}", f"-I{INCLUDE}"]
-    own = [*options, *flags(), *includes, "-shared", *fast_linker()]
-    return [compiler_name(), *own, *sources, "-o", str(target), *links]
+    return [*_command(options), "-shared", *fast_linker(), *sources, "-o", str(target), *links]
+
+
+def _command(options: list[str]) -> list[str]:
+    return [compiler_name(), *options, *flags(), f"-I{DACE_INCLUDE}", f"-I{INCLUDE}"]
 
 
 def write_sources(sdfg: dace.SDFG, objects: list, folder: Path) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from pathlib import Path
 
 from sdgrad.runtime.compile.dlopen import load_library
-from sdgrad.runtime.compile.program_objects import convolution_object
+from sdgrad.runtime.compile.program_objects import convolution_object, found_at
 from sdgrad.runtime.libraries.onednn import KINDS, library_path
 
 
@@ -26,7 +25,7 @@ def bytes_of(computed: str, extents: tuple[int, ...]) -> int:
 def _library() -> ctypes.CDLL:
     path = library_path()
     assert path is not None
-    made = convolution_object().library(path, f"-Wl,-rpath,{Path(path).parent}", "-fopenmp")
+    made = convolution_object().library(path, *found_at(path), "-fopenmp")
     found = load_library(str(made))
     found.sdgrad_convolution_bytes.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_int64)]
     found.sdgrad_convolution_bytes.restype = ctypes.c_int64

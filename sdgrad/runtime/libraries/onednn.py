@@ -41,6 +41,17 @@ def library_path() -> str | None:
     return next((str(p) for p in sorted(found) if p.is_file()), None)
 
 
+def _needed() -> str:
+    """Return the path of oneDNN's library.
+
+    :raises ImportError: its wheel is not installed.
+    """
+    path = library_path()
+    if path is None:
+        raise ImportError(f"convolutions by oneDNN need the package {WHEEL}: pip install {WHEEL}")
+    return path
+
+
 def covers(dtype: Any) -> bool:
     """True if oneDNN is installed and takes the type."""
     return dtype == np.float32 and library_path() is not None
@@ -65,15 +76,12 @@ class OneDNN:
     @staticmethod
     def cmake_libraries() -> list[str]:
         """Return the object that calls the library, which is compiled first, and the library."""
-        path = library_path()
-        if path is None:
-            raise ImportError(f"convolutions by oneDNN need the package {WHEEL}: pip install {WHEEL}")
-        return [str(convolution_object().make()), path]
+        return [str(convolution_object().make()), _needed()]
 
     @staticmethod
     def cmake_link_flags() -> list[str]:
         """Return the flags that store the library's folder in the compiled program."""
-        return found_at(OneDNN.cmake_libraries()[-1])
+        return found_at(_needed())
 
 
 @dace.library.expansion
