@@ -19,7 +19,7 @@ Every value between two steps is frozen and can be printed.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import dace
@@ -97,10 +97,12 @@ class Ready:
     """An optimised program, ready for the compiler: its graph is written when it is asked for.
 
     :param spelled: names that C++ does not accept, with their replacements.
+    :param shown: somebody sees the graph, and may change it, before it is compiled: it has no C++ functions.
     """
 
     program: Program
     spelled: Mapping[str, str]
+    shown: bool = False
 
     @staticmethod
     def of(program: Program, resident: bool = False) -> Ready:
@@ -121,10 +123,14 @@ class Ready:
         """Take an optimised program that has a limit of memory."""
         return Ready.optimized(without_others(program))
 
+    def to_show(self) -> Ready:
+        """Return the program for somebody who looks at its graph."""
+        return self if self.shown else replace(self, shown=True)
+
     @cached_property
     def sdfg(self) -> dace.SDFG:
         """Return the program as a graph."""
-        sdfg = emit(self.program, outlines=not config.debug)
+        sdfg = emit(self.program, outlines=not (config.debug or self.shown))
         keep_memory(sdfg)
         keep_in_registers(sdfg)
         allocate_once(sdfg)
@@ -133,7 +139,7 @@ class Ready:
     @property
     def content(self) -> str:
         """Return a hash of all that the graph follows from."""
-        return f"{fingerprint(self.program)} {kept_bytes()}"
+        return f"{fingerprint(self.program)} {kept_bytes()} {self.sdfg.hash_sdfg() if self.shown else ''}"
 
     @property
     def name(self) -> str:

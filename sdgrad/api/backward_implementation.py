@@ -71,6 +71,7 @@ def register_backward(node_type: str | type, name: str | None = None) -> Callabl
 
     def register(implementation: type) -> type:
         registry.register_rule(kind, _as_rule(implementation, name or implementation.__name__))
+        registry.OF_USERS.add(kind)
         return implementation
 
     return register
@@ -85,6 +86,7 @@ def select_backward(node_type: str | type, name: str) -> None:
         raise NameNotFound(f"backward implementation for {kind}", name, [r.name for r in known])
     known.remove(chosen)
     known.insert(0, chosen)
+    registry.OF_USERS.add(kind)
 
 
 def unregister_backward(node_type: str | type, name: str) -> None:

@@ -339,8 +339,7 @@ class GradFunction(CalledInPrograms):
 
         :param present: the argument is a container of the program.
         """
-        useful = program.result.activity.useful_start
-        if self.unused == "none" and not (present and program.normalized.root(name) in useful):
+        if self.unused == "none" and not (present and program.depends_on(name)):
             return None
         return program.gradient(name, found, original) if present else _zero(original)
 

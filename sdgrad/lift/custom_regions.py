@@ -112,7 +112,8 @@ def _operands(
     """
     touched = writes_of(own.body, own), reads_of(own.body, own)
     inputs: dict[str, Region] = {}
-    outputs: dict[str, Region] = {n: whole_region(n, program.containers[n].shape) for n in _results(call) & inside}
+    results = sorted(_results(call) & inside)
+    outputs: dict[str, Region] = {n: whole_region(n, program.containers[n].shape) for n in results}
     for name in sorted(shared - outputs.keys()):
         container = program.containers[name]
         written, read = ([t for t in found if t.container == name] for found in touched)

@@ -2,11 +2,65 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 SYSTEM = Path("/proc/meminfo")
 GROUP = Path("/sys/fs/cgroup")
+
+
+@dataclass
+class Answers:
+    """What has been decided by the memory that is free: the same is decided while :meth:`hold` is true.
+
+    :param fitted: the most bytes that there was room for.
+    :param refused: the fewest that there was none for.
+    """
+
+    fitted: int = 0
+    refused: float = math.inf
+
+    def hold(self, room: int) -> bool:
+        """True if as much room gives the same answers."""
+        return self.fitted <= room < self.refused
+
+    def note(self, asked: int, room: int) -> None:
+        """Note that there was room for some bytes, or none."""
+        if asked <= room:
+            self.fitted = max(self.fitted, asked)
+        else:
+            self.refused = min(self.refused, asked)
+
+
+_listening: list[Answers] = []
+
+
+@contextlib.contextmanager
+def noting(answers: Answers) -> Iterator[None]:
+    """Note what is decided by the memory that is free."""
+    _listening.append(answers)
+    try:
+        yield
+    finally:
+        _listening.pop()
+
+
+def is_room(asked: int, room: int) -> bool:
+    """True if some bytes fit into the room that there is; decisions by what is free are made by this function."""
+    for heard in _listening:
+        heard.note(asked, room)
+    return asked <= room
+
+
+def all_of(room: int) -> int:
+    """Return the room that there is, for what takes all of it: with any other there would be another program."""
+    is_room(room, room)
+    is_room(room + 1, room)
+    return room
 
 
 def free_memory() -> int:

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from sdgrad.analysis.live_ranges import LiveRanges, Span
 from sdgrad.config import config
@@ -263,6 +262,8 @@ class Base:
         if not regions:
             fits = limit is None or self.whole.always + int(self.live.max(initial=0)) <= limit
             return Choice(()) if fits else None
+        from scipy.optimize import Bounds, LinearConstraint, milp  # a tenth of this package's own import
+
         options = [o for r in regions for o in r.options]
         rows, live = self.rows(options)
         one = np.zeros((len(regions), len(options) + 1))

@@ -49,6 +49,9 @@ class Watch(Protocol):
     def imported(self, sdfg: dace.SDFG) -> None:
         """A graph of operators, before it is read."""
 
+    def is_watched(self) -> bool:
+        """True if the graphs of the two halves are asked for."""
+
     def differentiated(self, forward: dace.SDFG, backward: dace.SDFG) -> None:
         """The graphs of the two halves, before they are compiled."""
 
@@ -103,6 +106,10 @@ class ModelFunction:
             return normalize(imported.sdfg), imported.closure
         graph, checks = with_checks(imported.sdfg)
         return normalize(graph, own=bool(checks)), {**imported.closure, **checks}
+
+    def is_watched(self) -> bool:
+        """True if somebody wants to see the graphs of the two halves."""
+        return self.watch is not None and self.watch.is_watched()
 
     def differentiated(self, forward: dace.SDFG, backward: dace.SDFG) -> None:
         """The graphs of the two halves, before they are compiled."""

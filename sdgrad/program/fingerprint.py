@@ -16,6 +16,7 @@ import sympy
 from dace import data as dt
 from dace import serialize
 
+from sdgrad.program.custom_call import CustomCall
 from sdgrad.program.instructions import Instr, Let, Load
 from sdgrad.program.tree import (
     Block,
@@ -107,6 +108,8 @@ def _of_node(node: Node) -> Iterator[str]:
             yield from _of_block(node.body)
     elif isinstance(node, NodeCall):
         yield _of_code(node.node)
+        if isinstance(node, CustomCall):
+            yield from _of_custom_call(node)
         yield from (f"{n} {_of_region(r)}" for n, r in node.inputs.items())
         yield from (f"-> {n} {_of_region(r)}" for n, r in node.outputs.items())
     elif isinstance(node, SymbolAssign):
@@ -117,6 +120,20 @@ def _of_node(node: Node) -> Iterator[str]:
             yield from _of_block(body)
     else:
         yield from _of_loop(node)
+
+
+def _of_custom_call(call: CustomCall) -> Iterator[str]:
+    """Yield what a call computes, and the program that is its derivative; rules that are functions have no text."""
+    yield repr((call.applied, sorted(call.mentioned), sorted((n, _of_expr(s)) for n, s in call.symbols.items())))
+    for name, operand in call.variables.items():
+        yield f"{name} {operand.region} {_plain(operand.shape)} {operand.scalar}"
+    yield from map(_of_container, call.containers.values())
+    yield from _of_block(call.block)
+    if call.rule is not None:
+        yield repr((call.rule.name, call.rule.parameters, call.rule.results, call.rule.rough))
+        if call.rule.adjoint is not None:
+            yield repr(sorted(call.rule.adjoint.gradients.items()))
+            yield from _parts(call.rule.adjoint.program)
 
 
 def _of_loop(loop: Loop) -> Iterator[str]:
@@ -159,4 +176,11 @@ def _of_code(node: dace.nodes.CodeNode) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _of_expr(expr: sympy.Expr) -> str:
-    return str(expr)
+    """Return an expression, with what is assumed of its symbols."""
+    return f"{expr}{sorted(map(_of_symbol, expr.free_symbols)) if expr.free_symbols else ''}"
+
+
+@lru_cache(maxsize=1 << 12)
+def _of_symbol(symbol: sympy.Symbol) -> str:
+    told = f"{symbol} {type(symbol).__name__} {sorted(symbol.assumptions0.items())}"
+    return hashlib.sha256(told.encode()).hexdigest()[:8]

@@ -27,6 +27,10 @@ class Rule:
 RULES: Mapping[str, list[Rule]] = Rule.registry
 
 
+OF_USERS: set[str] = set()
+"""Node types for which users have chosen rules."""
+
+
 def register_rule(node_type: str, rule: Rule) -> None:
     """Put a rule first in line for a node type: a later registration outranks an earlier one."""
     Rule.registry.setdefault(node_type, []).insert(0, rule)

@@ -14,12 +14,10 @@ import sdgrad.record.functions.cosine_transforms
 import sdgrad.record.functions.decompositions
 import sdgrad.record.functions.detached
 import sdgrad.record.functions.determinants
-import sdgrad.record.functions.distances
 import sdgrad.record.functions.eigenvalues
 import sdgrad.record.functions.factors
 import sdgrad.record.functions.fourier
 import sdgrad.record.functions.histograms
-import sdgrad.record.functions.integration
 import sdgrad.record.functions.least_squares
 import sdgrad.record.functions.matrices
 import sdgrad.record.functions.matrix_equations

@@ -14,7 +14,7 @@ from sdgrad.record.functions.table import array, rule
 from sdgrad.solvers.algorithms.fixed_point import accelerate, iterate
 from sdgrad.solvers.closed import SEARCHED, Equation, start_of
 from sdgrad.solvers.implicit import BRACKET, recorded, solution
-from sdgrad.solvers.root import bracketed, newton_steps, same_shape
+from sdgrad.solvers.roots import bracketed, newton_steps, same_shape
 from sdgrad.solvers.scipy_calls import STEPS, accuracy, as_number, found, of_array, of_number, refuse, wide
 
 BRACKETING = ("bisect", "brentq", "brenth", "ridder", "toms748")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +18,19 @@ from sdgrad.runtime.call.marshalling import as_array, like
 
 @dataclass
 class CompiledGradient:
-    """Hold a differentiated and compiled program."""
+    """Hold a differentiated and compiled program.
 
-    result: Differentiated
+    :param make: returns what was differentiated: a program that was compiled before needs it for its activity only.
+    """
+
+    normalized: Program
     program: CompiledProgram
+    make: Callable[[], Differentiated]
 
-    @property
-    def normalized(self) -> Program:
-        return self.result.normalized
+    def depends_on(self, name: str) -> bool:
+        """True if the outputs depend on an argument."""
+        result = self.make()
+        return result.normalized.root(name) in result.activity.useful_start
 
     def __call__(
         self, arguments: Mapping[str, Any], inplace: bool = False, memory: Memory | None = None

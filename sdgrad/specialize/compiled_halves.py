@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from functools import partial
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -16,12 +17,13 @@ from sdgrad.memory.halves import PlannedHalves
 from sdgrad.memory.limited import primal_within
 from sdgrad.memory.plan import MemoryPlan
 from sdgrad.pipeline import Ready, compiled
-from sdgrad.program.tree import Block, writes
+from sdgrad.program.tree import Block, SymbolAssign, writes
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.marshalling import as_array
 from sdgrad.specialize.compile_lock import making
 from sdgrad.specialize.protocols import Watching
 from sdgrad.specialize.signature import Signature
+from sdgrad.specialize.stored_programs import Origin
 from sdgrad.symbolic.evaluate import evaluated
 from sdgrad.symbolic.expr import to_ast
 from sdgrad.tape.split import Halves, split
@@ -30,12 +32,54 @@ Tapes = str | Sequence[str]
 
 
 @dataclass(frozen=True)
+class Between:
+    """Hold what a backward half takes from its forward half, and how much that is.
+
+    :param kept: what the forward half leaves.
+    :param restarted: arguments that are taken as they were before it.
+    :param sizes: assignments of the symbols in sizes.
+    """
+
+    kept: frozenset[str]
+    restarted: frozenset[str]
+    sizes: tuple[SymbolAssign, ...] = ()
+
+    @staticmethod
+    def of(parts: Halves) -> Between:
+        """Return what is between two halves."""
+        return Between(parts.kept, parts.restarted, parts.sizes or ())
+
+    @staticmethod
+    def read(facts: Mapping[str, Any]) -> Between | None:
+        """Return what :meth:`told` has said; None of nothing."""
+        return Between(frozenset(facts["kept"]), frozenset(facts["restarted"])) if facts else None
+
+    def told(self) -> dict[str, Any]:
+        """Say what is taken, in words that JSON has; of arrays whose sizes are known."""
+        return {"kept": sorted(self.kept), "restarted": sorted(self.restarted)}
+
+
+@dataclass(frozen=True)
 class Compiled:
-    """Hold the two halves of one signature; without a split, the second one is the whole gradient program."""
+    """Hold the two halves of one signature; without a split, the second one is the whole gradient program.
+
+    :param make: returns the halves as programs.
+    """
 
     forward: CompiledProgram
     backward: CompiledProgram
-    halves: Halves | None
+    between: Between | None = None
+    make: Callable[[], Halves | None] = lambda: None
+
+    @staticmethod
+    def of(forward: CompiledProgram, backward: CompiledProgram, parts: Halves) -> Compiled:
+        """Return compiled halves."""
+        return Compiled(forward, backward, Between.of(parts), lambda: parts)
+
+    @property
+    def halves(self) -> Halves | None:
+        """Return the halves as programs; None without a split."""
+        return self.make()
 
     @property
     def fixed(self) -> bool:
@@ -47,7 +91,7 @@ class Compiled:
         """Return the values of symbols in the sizes of what is kept."""
         found: dict[str, Any] = {n: v for n, v in arguments.items() if isinstance(v, (int, np.integer))}
         own: dict[str, int] = {}
-        for node in (self.halves.sizes or ()) if self.halves is not None else ():
+        for node in self.between.sizes if self.between is not None else ():
             loaded = {x.name: _element(arguments[x.container], x.index, {**found, **own}) for x in node.value.loads}
             own[node.symbol] = int(evaluated(node.value.expr, {**found, **own, **loaded}))
         return own
@@ -59,8 +103,25 @@ def compile_halves(signature: Signature, request: Request, tapes: Tapes) -> Comp
     key = (request, stored)
     with making:
         if key not in signature.halves:
-            signature.halves[key] = _halves(signature, request, stored)
+            signature.halves[key] = _stored(signature, request, stored) or _halves(signature, request, stored)
     return signature.halves[key]
+
+
+def _stored(signature: Signature, request: Request, stored: frozenset[str] | None) -> Compiled | None:
+    """Return what was made before, by any process, or make and store it; None if there is no telling what it is."""
+    asked = request, signature.resident, None if stored is None else sorted(stored)
+    origin = None if is_watched(signature) else Origin.of(signature.program, "halves", *asked)
+    if origin is None:
+        return None
+    if (before := origin.restored()) is not None:
+        forward, backward = before.programs
+        whole = partial(_halves, signature, request, stored)
+        return Compiled(forward, backward, Between.read(before.facts), lambda: whole().halves)
+    made = _halves(signature, request, stored)
+    if made.between is None or not made.between.sizes:
+        facts = {} if made.between is None else made.between.told()
+        origin.store([made.forward, made.backward], signature.decided, facts)
+    return made
 
 
 def _halves(signature: Signature, request: Request, stored: frozenset[str] | None) -> Compiled:
@@ -69,7 +130,7 @@ def _halves(signature: Signature, request: Request, stored: frozenset[str] | Non
     parts = None if result.plan.is_open else split(result.program, result.forward, result.backward, stored)
     if parts is None or parts.sizes is None:  # how much is kept is known afterwards: backward starts again
         if request.memory_limit is None:
-            return Compiled(signature.primal(), signature.gradient(request).program, None)
+            return Compiled(signature.primal(), signature.gradient(request).program)
         primal, limit = primal_within(signature.program, request.memory_limit)
         return _from_the_start(signature, primal, replace(request, memory_limit=limit))
     if request.memory_limit is not None:
@@ -78,7 +139,7 @@ def _halves(signature: Signature, request: Request, stored: frozenset[str] | Non
     if stored and (unknown := sorted(stored - storable)):
         _refuse_to_store(unknown[0], signature, storable)
     forward, backward = compiled(*both_graphs(signature, parts))
-    return Compiled(forward, backward, parts)
+    return Compiled.of(forward, backward, parts)
 
 
 def _halves_within(signature: Signature, request: Request, result: Differentiated, halves: PlannedHalves) -> Compiled:
@@ -99,12 +160,12 @@ def _halves_within(signature: Signature, request: Request, result: Differentiate
                 return _from_the_start(signature, primal, whole)
         halves = smaller or halves
     forward, backward = compiled(*(Ready.within_limit(p.program) for p in (halves.forward, halves.backward)))
-    return Compiled(forward, backward, halves.parts)
+    return Compiled.of(forward, backward, halves.parts)
 
 
 def _from_the_start(signature: Signature, primal: MemoryPlan, request: Request) -> Compiled:
     """Return the function itself, and its whole gradient."""
-    return Compiled(compiled(Ready.within_limit(primal.program))[0], signature.gradient(request).program, None)
+    return Compiled(compiled(Ready.within_limit(primal.program))[0], signature.gradient(request).program)
 
 
 def _refuse_to_store(name: str, signature: Signature, storable: set[str]) -> NoReturn:
@@ -126,9 +187,16 @@ def _refuse_to_store(name: str, signature: Signature, storable: set[str]) -> NoR
 def both_graphs(signature: Signature, parts: Halves) -> tuple[Ready, Ready]:
     """Return forward and backward as graphs, after their function has seen them."""
     first, second = (Ready.of(p, signature.resident) for p in (parts.forward, parts.backward))
-    if isinstance(signature.function, Watching):
-        signature.function.differentiated(first.sdfg, second.sdfg)
+    if not is_watched(signature):
+        return first, second
+    first, second = first.to_show(), second.to_show()
+    cast(Watching, signature.function).differentiated(first.sdfg, second.sdfg)
     return first, second
+
+
+def is_watched(signature: Signature) -> bool:
+    """True if somebody wants to see the graphs of the halves."""
+    return isinstance(signature.function, Watching) and signature.function.is_watched()
 
 
 def _element(array: Any, index: tuple, known: Mapping[str, Any]) -> Any:

@@ -48,7 +48,7 @@ class Tape:
     @property
     def nbytes(self) -> int:
         """Return the size of what is kept apart from the arguments, in bytes."""
-        kept = self.programs.halves.kept if self.programs.halves is not None else ()
+        kept = self.programs.between.kept if self.programs.between is not None else ()
         return sum(self.arrays[n].nbytes for n in kept if n in self.arrays)
 
     @property
@@ -204,12 +204,12 @@ class Backward:
 
     def run(self, tape: Tape, seeds: Mapping[str, Any]) -> dict[str, Any]:
         """Run the backward program on a tape, and return the gradients."""
-        program, halves = tape.signature.program, tape.programs.halves
-        start = tape.initial if halves is None else {n: tape.initial[n] for n in halves.restarted if n in tape.initial}
+        program, taken = tape.signature.program, tape.programs.between
+        start = tape.initial if taken is None else {n: tape.initial[n] for n in taken.restarted if n in tape.initial}
         symbols = {n: v for n, v in tape.initial.items() if n not in program.containers}
-        arrays = {} if halves is None else tape.arrays
-        taken, sizes = {**symbols, **arrays, **start, **seeds}, tape.programs.sizes(tape.initial)
-        found = run(tape.programs.backward, taken, tape.memory, sizes=sizes)
+        arrays = {} if taken is None else tape.arrays
+        given, sizes = {**symbols, **arrays, **start, **seeds}, tape.programs.sizes(tape.initial)
+        found = run(tape.programs.backward, given, tape.memory, sizes=sizes)
         return {n: self.gradient(n, tape, found) for n in self.requires}
 
     def gradient(self, name: str, tape: Tape, found: Mapping[str, np.ndarray]) -> Any:

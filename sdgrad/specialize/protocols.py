@@ -55,6 +55,9 @@ class Open(Protocol):
 class Watching(Protocol):
     """A function that sees, and may change, the graphs of its two halves before they are compiled."""
 
+    def is_watched(self) -> bool:
+        """True if somebody wants to see them."""
+
     def differentiated(self, forward: dace.SDFG, backward: dace.SDFG) -> None: ...
 
 

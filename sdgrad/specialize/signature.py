@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
@@ -19,6 +19,7 @@ from sdgrad.convert.callables import name_of
 from sdgrad.errors import ParseError
 from sdgrad.lift.dace_functions import check_arguments, needs_dace
 from sdgrad.lift.dace_programs import as_program, closure_of, parse, stamped
+from sdgrad.machine.free_memory import Answers, noting
 from sdgrad.memory.limited import within
 from sdgrad.memory.plan import MemoryPlan
 from sdgrad.pipeline import Ready, compiled
@@ -44,6 +45,7 @@ from sdgrad.specialize.compiled_gradient import CompiledGradient
 from sdgrad.specialize.plain_runs import GivenUp, nothing_compiled, plain_results
 from sdgrad.specialize.progress import step
 from sdgrad.specialize.protocols import Derived, Guard, Nested, is_derived, is_open, is_specialized
+from sdgrad.specialize.stored_programs import Origin
 
 
 @dataclass(eq=False)
@@ -77,6 +79,7 @@ class Signature:
     limits: tuple[IndexLimit, ...] = ()  # of index arrays among the inputs
     changed: Sequence[Place] = ()  # what the recording has bound outside of the function
     verified: bool = False  # results have been compared with those of the function
+    decided: Answers = field(default_factory=Answers)  # by the memory that was free
     _primal: CompiledProgram | None = None
 
     @staticmethod
@@ -264,8 +267,8 @@ class Signature:
         """Return the function itself, compiled."""
         with making:
             if self._primal is None:
-                with step("compiling", self.program.name):
-                    self._primal = compiled(Ready.of(self.program, self.resident))[0]
+                found = _compiled([(self, None)], "primal", lambda s, r: Ready.of(s.program, s.resident))
+                self._primal = found[0]
         return self._primal
 
     def tangent(self, request: Request) -> CompiledProgram:
@@ -277,7 +280,7 @@ class Signature:
         """Return the function and its adjoint."""
         with making:
             if request not in self.results:
-                with step("differentiating", self.program.name):
+                with step("differentiating", self.program.name), noting(self.decided):
                     if request.memory_limit is None:
                         self.results[request] = differentiate_program(self.program, request)
                     else:
@@ -286,6 +289,7 @@ class Signature:
 
     def _ready(self, request: Request) -> Ready:
         """Return the graph of the function and its adjoint."""
+        self.differentiated(request)
         if request in self.plans:
             return Ready.within_limit(self.plans[request].program)
         return Ready.of(self.results[request].program, self.resident)
@@ -307,29 +311,35 @@ def compile_gradients(asked: Iterable[tuple[Signature, Request]]) -> None:
     """Compile gradients that will be called, by one call of the compiler."""
     with making:
         missing = [(s, r) for s, r in dict.fromkeys(asked) if r not in s.gradients]
-        results = [s.differentiated(r) for s, r in missing]
-        programs = _compiled(missing, Signature._ready)
-        for (signature, request), result, program in zip(missing, results, programs, strict=True):
-            signature.gradients[request] = CompiledGradient(result, program)
+        programs = _compiled(missing, "gradient", Signature._ready)
+        for (signature, request), program in zip(missing, programs, strict=True):
+            result = partial(signature.differentiated, request)
+            signature.gradients[request] = CompiledGradient(signature.program, program, result)
 
 
 def compile_tangents(asked: Iterable[tuple[Signature, Request]]) -> None:
     """Compile functions with their tangents that will be called, by one call of the compiler."""
     with making:
         missing = [(s, r) for s, r in dict.fromkeys(asked) if r not in s.tangents]
-        programs = _compiled(missing, lambda s, r: Ready.of(push_tangents(s.program, r), s.resident))
+        programs = _compiled(missing, "tangents", lambda s, r: Ready.of(push_tangents(s.program, r), s.resident))
         for (signature, request), program in zip(missing, programs, strict=True):
             signature.tangents[request] = program
 
 
 def _compiled(
-    asked: Sequence[tuple[Signature, Request]], make: Callable[[Signature, Request], Ready]
+    asked: Sequence[tuple[Signature, Any]], what: str, make: Callable[[Signature, Any], Ready]
 ) -> list[CompiledProgram]:
-    """Compile what is made of some signatures together."""
-    if not asked:
-        return []
-    with step("compiling", ", ".join(s.program.name for s, _ in asked)):
-        return compiled(*(make(*pair) for pair in asked))
+    """Compile what is made of some signatures together, as far as it was not made before."""
+    origins = [Origin.of(s.program, what, request, s.resident) for s, request in asked]
+    found = {k: before.programs[0] for k, o in enumerate(origins) if o is not None and (before := o.restored())}
+    new = [k for k in range(len(asked)) if k not in found]
+    if new:
+        with step("compiling", ", ".join(asked[k][0].program.name for k in new)):
+            found |= zip(new, compiled(*(make(*asked[k]) for k in new)), strict=True)
+    for k, origin in ((k, origins[k]) for k in new):
+        if origin is not None:
+            origin.store([found[k]], asked[k][0].decided)
+    return [found[k] for k in range(len(asked))]
 
 
 def _identities(f: Callable | Derived) -> Iterator[Hashable]:

@@ -199,3 +199,9 @@ def register(rule: ScalarRule) -> None:
 
 for _row in (*ROWS, *ELEMENTARY, *SPECIAL, *OF_DEGREES, *OF_EQUATIONS, *OF_DISTRIBUTIONS):
     register(_row)
+OWN = frozenset(RULES)
+
+
+def rules_of_users() -> list[ScalarRule]:
+    """Return the rows that are none of this package's."""
+    return [rule for name, rule in RULES.items() if name not in OWN]

@@ -23,7 +23,7 @@ from sdgrad.analysis.paths import Path, nodes_with_paths
 from sdgrad.analysis.survival import Access, Memory
 from sdgrad.analysis.uses import users
 from sdgrad.config import config
-from sdgrad.machine.free_memory import free_memory
+from sdgrad.machine.free_memory import all_of, free_memory, is_room
 from sdgrad.program.descriptors import dense
 from sdgrad.program.names import Names
 from sdgrad.program.own_memory import on_disk
@@ -84,7 +84,7 @@ def pays_to_run_again(loop: Loop, path: Path, kept: int, program: Program, plan:
     """
     if kept and path in plan.counters and counts_by_running(loop, path, program):
         return True
-    return kept >= config.machine.checkpointed_bytes and (is_cheap(loop, kept) or kept > most_bytes())
+    return kept >= config.machine.checkpointed_bytes and (is_cheap(loop, kept) or not is_room(kept, most_bytes()))
 
 
 def variable(loop: Loop, least: bool = False) -> Param | None:
@@ -215,7 +215,8 @@ def most_of_room(state: int, tape: int, cheap: bool) -> int:
     :param tape: bytes of the tapes of all trips.
     :param cheap: it takes less time to run trips again than to keep their tapes.
     """
-    return min(most_bytes(), bytes_of_levels(state, tape)) if cheap else most_bytes()
+    few = bytes_of_levels(state, tape)
+    return few if cheap and is_room(few, most_bytes()) else all_of(most_bytes())
 
 
 def open_room(trips: int, state: int, tape: int) -> Room:
@@ -227,7 +228,9 @@ def open_room(trips: int, state: int, tape: int) -> Room:
     """
     block = min(trips, max(-(-state // tape), config.machine.checkpointed_bytes // tape))
     places = min(-(-trips // block), max(config.machine.open_loop_states, config.machine.open_loop_bytes // state))
-    return Room.of_open(max(1, min(places, (most_bytes() - block * tape) // state)), block)
+    if not is_room(places * state + block * tape, most_bytes()):
+        places = max(1, (all_of(most_bytes()) - block * tape) // state)
+    return Room.of_open(places, block)
 
 
 def tape_of_trip(loop: Loop, path: Path, plan: TapePlan) -> int:
@@ -287,7 +290,7 @@ def pays(after: TapePlan, before: TapePlan, path: Path, program: Program, least:
 
 def fit(plan: TapePlan, path: Path) -> bool:
     """True if there is memory for the tapes inside of a loop."""
-    return bytes_in(path, plan) <= most_bytes()
+    return is_room(bytes_in(path, plan), most_bytes())
 
 
 def inner_loops(memory: Memory, path: Path) -> Iterator[Path]:

@@ -46,6 +46,9 @@ class Hooks:
         for hook in self.stages["post_onnx"].values():
             hook(Graph(sdfg))
 
+    def is_watched(self) -> bool:
+        return bool(self.stages["post_autodiff"])
+
     def differentiated(self, forward: dace.SDFG, backward: dace.SDFG) -> None:
         for hook in self.stages["post_autodiff"].values():
             hook(forward, backward)

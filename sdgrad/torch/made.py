@@ -42,7 +42,7 @@ class Made:
         """The graph of the forward pass, which keeps what the backward pass needs; as it was before compilation."""
         prepared = self._prepared()
         ready = self._halves(prepared)[0] if prepared.request else Ready.of(prepared.signature.program)
-        return ready.sdfg
+        return ready.to_show().sdfg
 
     @property
     def backward_sdfg(self) -> dace.SDFG:
@@ -53,7 +53,7 @@ class Made:
         prepared = self._prepared()
         if not prepared.request:
             raise ArgumentError("the last program has no backward pass: call the module where gradients are recorded")
-        return self._halves(prepared)[1].sdfg
+        return self._halves(prepared)[1].to_show().sdfg
 
     @property
     def compiled_function(self) -> Prepared:

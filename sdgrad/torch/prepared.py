@@ -236,7 +236,7 @@ class Prepared:
             request,
             first,
             second,
-            _left_by(first, second, arguments, programs.halves.restarted) if programs.halves is not None else (),
+            _left_by(first, second, arguments, programs.between.restarted) if programs.between is not None else (),
             tuple(Seed.of(o, signature.program, request, sizes) for o in request.outputs),
             {n: gradient_name(n, signature.program) for n in request.inputs},
             reaches,

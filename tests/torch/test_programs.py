@@ -72,6 +72,25 @@ def test_hooks_run_in_order_and_may_change_graphs():
         net.append_post_compile_hook("wrong", 3)
 
 
+def test_what_a_hook_changes_is_compiled():
+    """Not what was compiled for the same module without it; and the graph shows what is computed."""
+    net, x = wrapped(), batch()
+    right = net(x).detach()
+    changed = sdgrad.Module(net.model, verify=False)
+
+    def steeper(forward: dace.SDFG, backward: dace.SDFG) -> None:
+        tasklets = [n for n, _ in forward.all_nodes_recursive() if isinstance(n, dace.nodes.Tasklet)]
+        (own,) = (t for t in tasklets if "tanh(" in t.code.as_string)
+        own.code = dace.properties.CodeBlock(own.code.as_string.replace("tanh(", "1 * sin("), own.language)
+
+    changed.append_post_autodiff_hook("steeper", steeper)
+    found = changed(x).detach()
+    first, _, last = net.model
+    assert torch.allclose(found, last(torch.sin(first(x))))
+    assert not torch.allclose(found, right)
+    assert torch.equal(wrapped()(x).detach(), right)
+
+
 @sdgrad.module(backward=True)
 class Scaled(nn.Module):
     def __init__(self) -> None:

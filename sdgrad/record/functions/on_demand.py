@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable
 
 RULES_OF = {
+    "scipy.integrate": ("integration",),
     "scipy.interpolate": (
         *("interpolators", "interpolation", "splines", "fitted_splines", "scattered", "spline_zeros"),
         *("bivariate_splines", "clough_tocher"),
@@ -21,6 +22,7 @@ RULES_OF = {
         "spectra",
         "transfer_functions",
     ),
+    "scipy.spatial.distance": ("distances",),
     "scipy.spatial.transform": ("rotations", "rotation_angles", "rotation_means"),
     "scipy.stats": (
         *(
@@ -43,7 +45,7 @@ _left: dict[str, tuple[str, ...]] = {p: tuple(f"{__package__}.{m}" for m in own)
 
 def offer(part: str, *modules: str) -> None:
     """Have modules of higher folders register rules of a part of SciPy."""
-    _left[part] = modules
+    _left[part] = (*_left.get(part, ()), *modules)
 
 
 def load_imported() -> None:

@@ -7,6 +7,7 @@ import ctypes
 import functools
 import hashlib
 import json
+import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -154,11 +155,16 @@ WRITERS = ("program", "symbolic", "runtime")
 
 
 @functools.cache
-def own_sources() -> str:
-    """Return a hash of the sources of this package that make code of programs."""
-    folders = (INCLUDE.parents[1] / name for name in WRITERS)
-    files = sorted(f for folder in folders for f in folder.rglob("*") if f.suffix in (".py", ".h", ".cpp"))
-    return hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()
+def hash_of_sources(folder: str) -> str:
+    """Return a hash of the sources in a folder of this package, and in those inside of it; ``""`` is the package."""
+    found = hashlib.sha256()
+    for entry in sorted(os.scandir(INCLUDE.parents[1] / folder), key=lambda e: e.name):
+        if entry.is_dir():
+            found.update(hash_of_sources(os.path.join(folder, entry.name)).encode())
+        elif entry.name.endswith((".py", ".h", ".cpp")):
+            with open(entry.path, "rb") as source:
+                found.update(source.read())
+    return found.hexdigest()
 
 
 class Compilable(Protocol):
@@ -211,10 +217,14 @@ class Written:
 
 def content_key(program: Compilable) -> str:
     """Return a hash of all that determines the compiled code: program, settings, compiler, versions."""
-    chosen = [config.blas, *config.without, repr(config.machine)]
-    compiler = [compiler_name(), *flags(), *([nvcc.describe()] if program.on_device else [])]
-    settings = [dace.__version__, own_sources(), *chosen, *compiler]
+    settings = [*settings_of_code(), *([nvcc.describe()] if program.on_device else [])]
     return hashlib.sha256((program.content + json.dumps(settings)).encode()).hexdigest()[:16]
+
+
+def settings_of_code() -> list[str]:
+    """Return all that the code of a program follows from besides the program."""
+    chosen = [config.blas, *config.without, repr(config.machine)]
+    return [dace.__version__, *map(hash_of_sources, WRITERS), *chosen, compiler_name(), *flags()]
 
 
 def compile_sdfg(sdfg: dace.SDFG) -> Library:
@@ -243,6 +253,22 @@ def compile_together(programs: Sequence[Compilable]) -> list[Library]:
     return [_loaded[key] for key in keys]
 
 
+def library_of(name: str, arguments: Mapping[str, dt.Data]) -> Library | None:
+    """Return the library of a program that was compiled before, by its whole name; None if it is gone.
+
+    :param arguments: what it takes, in any order.
+    """
+    key = name.rpartition("_")[-1]
+    with _loading:
+        if key not in _loaded:
+            folder = config.cache_folder / name
+            interface = Interface.read(folder) if Path(name).name == name else None
+            if interface is None or not (folder / f"{name}.so").exists() or set(interface.arguments) != set(arguments):
+                return None
+            _loaded[key] = _opened(interface, arguments)
+    return _loaded[key]
+
+
 def _folder(name: str, key: str) -> Path:
     """Return the folder of a compiled program."""
     return config.cache_folder / f"{name[:40]}_{key}"
@@ -256,8 +282,13 @@ def _compiled_before(program: Compilable, key: str) -> Interface | None:
 
 def _library(interface: Interface, program: Compilable) -> Library:
     """Load a program that is in the cache."""
+    return _opened(interface, {n: program.described(n) for n in interface.arguments})
+
+
+def _opened(interface: Interface, described: Mapping[str, dt.Data]) -> Library:
+    """Load the library of an interface."""
     path = config.cache_folder / interface.name / f"{interface.name}.so"
-    arguments = {n: program.described(n) for n in interface.arguments}
+    arguments = {n: described[n] for n in interface.arguments}
     return Library(str(path), interface.name, arguments, interface.initial, interface.needs, interface.symbols)
 
 

@@ -6,9 +6,10 @@ import contextlib
 import sys
 import threading
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.status import Status
+if TYPE_CHECKING:
+    from rich.status import Status
 
 _shown: list[Status] = []
 """The status line, if one is shown."""
@@ -21,6 +22,8 @@ def working(on: str) -> Iterator[None]:
     with _changing:
         first = not _shown and sys.stderr.isatty()
         if first:
+            from rich.console import Console  # which takes a while to import
+
             _shown.append(Console(file=sys.stderr).status(on))
             _shown[0].start()
         status = _shown[0] if _shown else None

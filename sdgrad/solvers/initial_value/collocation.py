@@ -16,7 +16,7 @@ from sdgrad.solvers.closed import Equation
 from sdgrad.solvers.implicit import derivatives, implicit, recorded, zeros
 from sdgrad.solvers.initial_value.problem import Problem
 from sdgrad.solvers.initial_value.search import Search
-from sdgrad.solvers.root import newton_steps
+from sdgrad.solvers.roots import newton_steps
 
 STAGES = 3
 DIRECT = STAGES * 512  # unknowns up to which a step has a matrix of all derivatives: iterations are slow if it is stiff

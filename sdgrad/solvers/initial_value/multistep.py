@@ -21,7 +21,7 @@ from sdgrad.solvers.closed import Equation
 from sdgrad.solvers.implicit import implicit, recorded, zeros
 from sdgrad.solvers.initial_value.collocation import CollocationSearch, solved
 from sdgrad.solvers.initial_value.problem import ORDERS, TIMES, Problem
-from sdgrad.solvers.root import newton_steps
+from sdgrad.solvers.roots import newton_steps
 
 DIRECT = 512  # unknowns up to which a step has a matrix of all derivatives: iterations are slow if it is stiff
 TOL, MOST = 1e-13, 20  # of Newton's method where a step is taken again

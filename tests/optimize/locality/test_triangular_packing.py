@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+import sympy
 from treetext import program as tree
 
 import sdgrad
 from sdgrad.config import config
 from sdgrad.convert.callables import bind_arguments
 from sdgrad.optimize import optimize
-from sdgrad.optimize.locality.triangular_packing import pack_triangles
+from sdgrad.optimize.locality.triangular_packing import ROW, _sum_of_rows, pack_triangles
 from sdgrad.program.tree import Leaf, walk
 
 N = 100
@@ -196,3 +197,11 @@ def test_a_triangle_is_packed():
 def test_a_rectangle_is_not_packed():
     given = tree(TRIANGLE.format(stop="90"))
     assert pack_triangles(given) is given
+
+
+@pytest.mark.parametrize("each", ["4", "ROW", "3 - 2*ROW", "(ROW + 1) * (7 - ROW)", "ROW*(ROW + 1)*(2*ROW + 1)", "0"])
+def test_elements_before_a_row(each):
+    width = sympy.sympify(each, {"ROW": ROW})
+    found = _sum_of_rows(width)
+    for row in range(9):
+        assert found.subs(ROW, row) == sum(width.subs(ROW, before) for before in range(row))
