@@ -444,7 +444,7 @@ def test_sparse_matrices():
 
 
 def test_dense_jacobian():
-    """``jacobian`` chooses forward or reverse mode by the shapes. One call computes all directions."""
+    """``jacobian`` chooses forward or reverse mode by the shapes. One call computes all directions, many at once."""
 
     def f(x):
         return np.sin(x[:2]) * x[2:]

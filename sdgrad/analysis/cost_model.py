@@ -15,14 +15,8 @@ import sympy
 from sdgrad.analysis.access_relations import loop_param
 from sdgrad.config import config
 from sdgrad.program.tree import Block, Instr, Leaf, Let, Loop, Node, Param, Scope, children
-from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, substitute
-from sdgrad.symbolic.scalar_rules import RULES
-
-QUICK = {"div", "sqrt", "reciprocal", "deg2rad", "radians", "rad2deg", "degrees", "copysign", "heaviside", "remainder"}
-QUICK |= {"sdgrad_finite", "floor", "ceil", "ceiling", "trunc", "rint", "round", "fix", "iround", "ROUND", "nextafter"}
-SLOW = {name for name, rule in RULES.items() if rule.kind == "float"} - QUICK
-"""Functions that take longer than to write their results and to read them back."""
+from sdgrad.symbolic.slow_functions import slow_calls_in
 
 Middle = Mapping[str, sympy.Expr]
 """Middle of the range of each enclosing parameter."""
@@ -64,13 +58,7 @@ def slow_calls(body: Iterable[Instr]) -> int:
 @lru_cache(maxsize=1 << 16)
 def _slow_calls_of(instr: Let) -> int:
     """Count those of one instruction, which passes ask for again and again."""
-    return sum(map(_is_slow, ast.walk(instr.expr)))
-
-
-def _is_slow(part: ast.AST) -> bool:
-    if isinstance(part, ast.Call):
-        return code.callee(part) in SLOW
-    return isinstance(part, ast.BinOp) and isinstance(part.op, ast.Pow) and code.number_of(part.right) is None
+    return slow_calls_in(instr.expr)
 
 
 def _of_block(block: Block, around: Middle, each: Callable[[Leaf], int]) -> float:

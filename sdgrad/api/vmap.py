@@ -13,7 +13,7 @@ from sdgrad.api.gradient import checked
 from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.lift.symbol_values import symbols_given
-from sdgrad.program.directions import direction_name, in_given_directions
+from sdgrad.rewrite.directions import direction_name, in_given_directions
 from sdgrad.program.naming import all_names, own_arguments
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program
@@ -79,7 +79,7 @@ class VmapFunction(CalledInPrograms):
         own = [n for n in own_arguments(program) if n not in seeds]
         shapes = zip(signature.outputs, signature.result_shapes(), strict=True)
         numbers = {o for o, shape in shapes if not shape}
-        looped = in_given_directions(program, own, seeds, list(signature.outputs), count, numbers)
+        looped = in_given_directions(program, own, seeds, list(signature.outputs), count, numbers, at_once=False)
         names = all_names(looped)
         places: dict[str, str] = {n: names.fresh(f"one_{n}") for n in seeds}
         places |= {direction_name(n): n for n in seeds}

@@ -81,6 +81,10 @@ class Machine:
     checkpoint_level_share: float = 1 / 2
     """Share of the memory that one more level of checkpoints may leave; for less the loop is not rerun again."""
 
+    # -- directions
+    direction_bytes: int = 1 << 20
+    """Bytes up to which directions of a Jacobian are computed at once: what they share is computed once for them."""
+
     # -- memory plans
     instructions_per_second: float = 4e9
     """Numbers that simple instructions of a loop make in a second: what it costs to run a loop again."""

@@ -20,6 +20,7 @@ from dace.codegen.targets.cpp import DaCeKeywordRemover
 
 from sdgrad.config import config
 from sdgrad.program.integer_powers import integer_powers
+from sdgrad.program.invariant_calls import invariant_calls, without
 from sdgrad.program.leaf_tasklet import written_index
 from sdgrad.program.naming import STREAMED
 from sdgrad.program.prelude import is_vectorized
@@ -137,7 +138,9 @@ class Writer:
             outer += "" if objects else " simd"  # GCC keeps an array of objects in memory, one for each lane
             if is_vectorized(leaf):
                 outer += f" schedule(static, {config.machine.vector_chunk})"
-        self.nest(leaf.params, lambda: self.body(leaf), outer, inner)
+        early = invariant_calls(leaf, self.program)
+        rest = replace(leaf, body=without(leaf, early)) if early else leaf
+        self.nest(leaf.params, lambda: self.body(rest), outer, inner, early)
 
     def scope(self, scope: Scope) -> None:
         """Write a nest around a block with memory of its own."""
@@ -158,15 +161,26 @@ class Writer:
         alone = node.sequential or node.schedule == dace.ScheduleType.Sequential or self.shared
         return PARALLEL if node.params and not alone else ""
 
-    def nest(self, params: Sequence[Param], write: Callable[[], None], outer: str = "", inner: str = "") -> None:
+    def nest(
+        self,
+        params: Sequence[Param],
+        write: Callable[[], None],
+        outer: str = "",
+        inner: str = "",
+        early: Sequence[Instr] = (),
+    ) -> None:
         """Write loops over parameters around something.
 
         :param outer: the pragma of the first loop.
         :param inner: the pragma of the last one, if that is another one, or the first has none.
+        :param early: what is done before the last one.
         """
         if not params:
             self.inside("", write)
             return
+        if len(params) == 1:
+            for instr in early:
+                self.statement(instr)
         (first, *rest), forward = params, params[0].step.is_positive
         if pragma := outer or ("" if rest else inner):
             self.put(pragma)
@@ -174,7 +188,7 @@ class Writer:
         kind = "int" if _is_short(first.start) and _is_short(first.stop) else "int64_t"
         name, sign = first.name, "<" if forward else ">"
         head = f"for ({kind} {name} = {cpp(first.start)}; {name} {sign} {end}; {name} += {cpp(first.step)})"
-        self.inside(head, (lambda: self.nest(rest, write, "", inner)) if rest else write)
+        self.inside(head, (lambda: self.nest(rest, write, "", inner, early)) if rest else write)
 
     def loop(self, loop: Loop) -> None:
         """Write a loop, whose end is computed before each iteration."""

@@ -27,10 +27,14 @@ class CompiledGradient:
     program: CompiledProgram
     make: Callable[[], Differentiated]
 
+    @property
+    def result(self) -> Differentiated:
+        """Return the program, its activity and its tape."""
+        return self.make()
+
     def depends_on(self, name: str) -> bool:
         """True if the outputs depend on an argument."""
-        result = self.make()
-        return result.normalized.root(name) in result.activity.useful_start
+        return self.result.normalized.root(name) in self.result.activity.useful_start
 
     def __call__(
         self, arguments: Mapping[str, Any], inplace: bool = False, memory: Memory | None = None
