@@ -13,13 +13,13 @@ from sdgrad.api.gradient import checked
 from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.lift.symbol_values import symbols_given
-from sdgrad.rewrite.directions import direction_name, in_given_directions
 from sdgrad.program.naming import all_names, own_arguments
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program
 from sdgrad.record.nests import Form
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.shown import short
+from sdgrad.rewrite.directions import direction_name, in_given_directions
 from sdgrad.runtime.call.marshalling import as_array
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.nested_calls import CalledInPrograms

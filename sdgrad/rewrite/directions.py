@@ -11,7 +11,6 @@ from dace import data as dt
 
 from sdgrad.config import config
 from sdgrad.program.arrays import assign, fill, over, over_shape
-from sdgrad.rewrite.direction_axis import DirectionAxis, OneByOne, bytes_of_a_direction, varying
 from sdgrad.program.leaves import as_loops
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names, is_status, result_names, without_results
@@ -33,6 +32,7 @@ from sdgrad.program.tree import (
     reads,
     writes,
 )
+from sdgrad.rewrite.direction_axis import DirectionAxis, OneByOne, bytes_of_a_direction, varying
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names
 

@@ -13,9 +13,9 @@ from sdgrad.autodiff.forward import tangent_name
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.errors import ArgumentError
-from sdgrad.rewrite.directions import direction_name, in_every_direction, in_given_directions
 from sdgrad.program.naming import own_arguments, returned
 from sdgrad.program.tree import Program
+from sdgrad.rewrite.directions import direction_name, in_every_direction, in_given_directions
 from sdgrad.runtime.call.marshalling import as_array
 from sdgrad.specialize.complex_jacobian import allowed_mode, is_conjugated
 from sdgrad.specialize.signature import Signature, identity
