@@ -113,7 +113,7 @@ def _stored(signature: Signature, request: Request, stored: frozenset[str] | Non
     origin = None if is_watched(signature) else Origin.of(signature.program, "halves", *asked)
     if origin is None:
         return None
-    if (before := origin.restored()) is not None:
+    if (before := origin.restored(2)) is not None:
         forward, backward = before.programs
         whole = partial(_halves, signature, request, stored)
         return Compiled(forward, backward, Between.read(before.facts), lambda: whole().halves)

@@ -63,7 +63,6 @@ class Origin:
     :param key: of the program, the request, the settings, and all sources of this package.
     """
 
-    name: str
     key: str
 
     @staticmethod
@@ -78,23 +77,26 @@ class Origin:
         settings = [(f.name, getattr(config, f.name)) for f in fields(config) if f.name not in ELSEWHERE]
         around = _surroundings(), settings_of_code(), settings, device(), rules_of_users()
         text = repr((fingerprint(program), around, asked))
-        return Origin(program.name, hashlib.sha256(text.encode()).hexdigest()[:32])
+        return Origin(hashlib.sha256(text.encode()).hexdigest()[:32])
 
     @property
     def path(self) -> Path:
         """Return the file that says what was made."""
         return config.cache_folder / FOLDER / f"{self.key}.json"
 
-    def restored(self) -> Stored | None:
-        """Return what was made before; None if nothing was, or if other programs would be made now."""
+    def restored(self, count: int = 1) -> Stored | None:
+        """Return what was made before; None if nothing was, or if other programs would be made now.
+
+        :param count: of programs that are made together.
+        """
         try:
             found = json.loads(self.path.read_text())
             fitted, refused = int(found["fitted"]), found["refused"]
             if not Answers(fitted, math.inf if refused is None else int(refused)).hold(most_bytes()):
                 return None
             programs = [p for told in found["programs"] if (p := _program(told)) is not None]
-            return Stored(programs, found["facts"]) if len(programs) == len(found["programs"]) else None
-        except (OSError, ValueError, KeyError, TypeError):
+            return Stored(programs, dict(found["facts"])) if len(programs) == count else None
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 
     def store(self, programs: Sequence[CompiledProgram], answers: Answers, facts: Mapping[str, Any] = NOTHING) -> None:

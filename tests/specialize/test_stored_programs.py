@@ -147,7 +147,15 @@ def test_a_row_of_a_user_is_a_part_of_the_key(monkeypatch, passes):
     assert len(passes) == 4
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"programs": 3}', '{"fitted": "x", "refused": null}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("", "{", "[]", '{"programs": 3}', '{"fitted": "x", "refused": null}'),
+        '{"fitted": 0, "refused": null, "programs": [], "facts": {}}',
+        '{"fitted": 0, "refused": null, "programs": [{"library": 3, "arguments": {}}], "facts": {}}',
+        '{"fitted": 0, "refused": null, "programs": [{"library": "x", "arguments": []}], "facts": {}}',
+    ],
+)
 def test_a_broken_file_is_made_again(content, passes):
     first = sdgrad.grad(made())(X)
     (file,) = (config.cache_folder / FOLDER).iterdir()

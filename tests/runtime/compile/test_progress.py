@@ -4,7 +4,6 @@ import sys
 
 import pytest
 
-from sdgrad.runtime.compile import progress
 from sdgrad.runtime.compile.progress import working
 
 
@@ -45,7 +44,7 @@ def lines(monkeypatch):
             made.append(Line(text))
             return made[-1]
 
-    monkeypatch.setattr(progress, "Console", Console)
+    monkeypatch.setattr("rich.console.Console", Console)
     return made
 
 
