@@ -23,5 +23,6 @@ def publish(name: str, about: str, rows: Sequence[Any], text: str, out: Path | N
     print(text)
     if out is not None:
         lines = "\n".join(line for line in about.strip().splitlines() if "python -m" not in line)
-        (out / f"{name}.md").write_text(f"# {name.capitalize().replace("_", " ")}\n\n{lines}\n\n{text}\n")
+        title = name.capitalize().replace("_", " ")
+        (out / f"{name}.md").write_text(f"# {title}\n\n{lines}\n\n{text}\n")
         (out / f"{name}.json").write_text(json.dumps(rows, indent=1) + "\n")
