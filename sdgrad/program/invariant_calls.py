@@ -5,8 +5,6 @@ Compilers move arithmetic out of loops, but not the functions of vectors of numb
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from sdgrad.program.leaves import mentioned, slice_for
 from sdgrad.program.tree import Instr, Leaf, Let, Load, Program, Store
 from sdgrad.symbolic.expr import free_names
@@ -33,7 +31,7 @@ def invariant_calls(leaf: Leaf, program: Program) -> tuple[Instr, ...]:
 
 def without(leaf: Leaf, early: tuple[Instr, ...]) -> tuple[Instr, ...]:
     """Return the instructions of a leaf but for those that are made early."""
-    done: Mapping[int, Instr] = {id(i): i for i in early}
+    done = set(map(id, early))
     return tuple(i for i in leaf.body if id(i) not in done)
 
 

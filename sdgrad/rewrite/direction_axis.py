@@ -13,6 +13,7 @@ import sympy
 from dace import data as dt
 from dace import subsets
 
+from sdgrad.program.arrays import ONE, ZERO
 from sdgrad.program.custom_call import CustomCall
 from sdgrad.program.descriptors import dense
 from sdgrad.program.leaves import as_loops, live, mentioned
@@ -40,8 +41,6 @@ from sdgrad.program.tree import (
 from sdgrad.program.window import Axis, Window
 from sdgrad.runtime.libraries.checkpoint_schedule import CheckpointSchedule
 from sdgrad.symbolic.expr import sym
-
-ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 
 
 class OneByOne(Exception):
@@ -73,8 +72,7 @@ def _written_by(node: Node, found: Collection[str], program: Program) -> set[str
         return {program.root(s.container) for s in node.stores if mentioned(s) & names}
     if not isinstance(node, NodeCall) or not any(program.root(r.container) in found for r in node.inputs.values()):
         return set()
-    if isinstance(node, CustomCall) or isinstance(node.node, CheckpointSchedule):
-        raise OneByOne
+    _refuse(node)
     return {program.root(r.container) for r in node.outputs.values()}
 
 
@@ -202,8 +200,7 @@ class DirectionAxis:
         regions = [r for r in (*call.inputs.values(), *call.outputs.values()) if r.container in self.wide]
         if not regions:
             return (call,)
-        if any(r.wcr is not None for r in regions) or isinstance(call, CustomCall):
-            raise OneByOne
+        _refuse(call)
         copies = {c: self.copy(c) for c in dict.fromkeys(r.container for r in regions)}
         place = self.place()
         before = [self.copied(r, copies[r.container], place, into=True) for r in _once(regions)]
@@ -231,11 +228,20 @@ class DirectionAxis:
                 continue
             params.append(Param(self.names.fresh("i"), start, stop, step))
             index.append(sym(params[-1].name))
-        v, here = self.names.fresh("v"), self.window(region.container, place)
-        there = Window(one, (ZERO,) * len(index), tuple(Axis(k, ONE) for k in range(len(index))))
+        v, there = self.names.fresh("v"), (one, tuple(index))
+        here = region.container, self.window(region.container, place).index(tuple(index))
         source, target = (here, there) if into else (there, here)
-        load = Load(v, source.container, source.index(tuple(index)))
-        return Leaf(tuple(params), (load, Store(target.container, target.index(tuple(index)), v)), Source(label=one))
+        return Leaf(tuple(params), (Load(v, *source), Store(*target, v)), Source(label=one))
+
+
+def _refuse(call: NodeCall) -> None:
+    """Raise an error if a call that touches what varies cannot run once for each direction.
+
+    :raises OneByOne: it drives a loop, has a rule of its own, or adds to what is there.
+    """
+    adds = any(r.wcr is not None for r in (*call.inputs.values(), *call.outputs.values()))
+    if adds or isinstance(call, CustomCall) or isinstance(call.node, CheckpointSchedule):
+        raise OneByOne
 
 
 def _once(regions: Iterable[Region]) -> list[Region]:

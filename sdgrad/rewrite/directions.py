@@ -132,7 +132,7 @@ class _Asked:
         around, index = over_shape(self.shape, names)
         working, mapping = self.working(names)
         directions = _Directions(around, index, self.shape, self.last)
-        return self.whole(working, dict(working.containers), mapping, frozenset(), directions, names)
+        return self.whole(working, working.containers, mapping, frozenset(), directions, names)
 
     def side_by_side(self) -> Program:
         """Return the program with one more axis, for as many directions as stay in a cache.
@@ -162,7 +162,7 @@ class _Asked:
     def whole(
         self,
         working: Program,
-        containers: dict[str, Container],
+        containers: Mapping[str, Container],
         mapping: Mapping[str, str],
         wide: frozenset[str],
         directions: _Directions,
@@ -173,22 +173,22 @@ class _Asked:
         :param containers: of the program.
         :param wide: those with an axis of directions; :param:`working` has them without it.
         """
-        containers = dict(containers)
+        made = dict(containers)
         seeds = [working.containers[mapping[n]] for n in self.seeds]
         if self.count is None:
             start = [_unit(seeds[0], directions, names)]
         else:
             given = [direction_name(n) for n in self.seeds]
-            start = [x for s, n in zip(seeds, given, strict=True) for x in _given(s, n, directions, containers, names)]
+            start = [x for s, n in zip(seeds, given, strict=True) for x in _given(s, n, directions, made, names)]
         outputs = result_names(self.results)
         out = [
-            _collected(working.containers[mapping[n]], o, directions, containers, names, n in self.numbers, wide)
+            _collected(working.containers[mapping[n]], o, directions, made, names, n in self.numbers, wide)
             for n, o in zip(self.results, outputs, strict=True)
         ]
         arguments = [*self.own, *(direction_name(n) for n in self.seeds if self.count is not None)]
         source = Source(label=f"directions of {', '.join(self.seeds)}")
         body = as_loops(directions.around, (*start, *working.body, *out), source)
-        return replace(self.program, containers=containers, body=body, arguments=(*arguments, *outputs))
+        return replace(self.program, containers=made, body=body, arguments=(*arguments, *outputs))
 
 
 def _blocks(shape: tuple[Expr, ...], most: int, last: bool, names: Names) -> tuple[_Directions, int]:
