@@ -199,9 +199,9 @@ def register(rule: ScalarRule) -> None:
 
 for _row in (*ROWS, *ELEMENTARY, *SPECIAL, *OF_DEGREES, *OF_EQUATIONS, *OF_DISTRIBUTIONS):
     register(_row)
-OWN = frozenset(RULES)
+OWN = dict(RULES)
 
 
-def rules_of_users() -> list[ScalarRule]:
-    """Return the rows that are none of this package's."""
-    return [rule for name, rule in RULES.items() if name not in OWN]
+def rules_of_users() -> list[tuple[str, ScalarRule]]:
+    """Return the rows that are none of this package's, with their names: new ones, and those in place of its own."""
+    return [(name, rule) for name, rule in RULES.items() if rule is not OWN.get(name)]

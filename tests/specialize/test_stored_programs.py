@@ -1,5 +1,6 @@
 """Programs that were made before are found by what they are made from: no pass runs again."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from sdgrad import config
 from sdgrad.machine.free_memory import Answers, all_of, is_room, noting
 from sdgrad.specialize import compiled_halves, signature
 from sdgrad.specialize.stored_programs import FOLDER
+from sdgrad.symbolic.scalar_rules import RULES
 from sdgrad.tape import checkpoints
 
 X = np.linspace(0.2, 0.9, 7)
@@ -139,11 +141,15 @@ def test_a_rule_of_a_user_for_a_kind_of_node_is_seen(monkeypatch, passes):
     assert passes == ["differentiate_program", "optimize"]
 
 
-def test_a_row_of_a_user_is_a_part_of_the_key(monkeypatch, passes):
-    sdgrad.grad(made())(X)
-    rules = signature.Origin.of.__globals__
-    monkeypatch.setitem(rules, "rules_of_users", lambda: ["a row"])
-    sdgrad.grad(made())(X)
+@pytest.mark.parametrize("name", ["sin", "sine_of_a_user"])
+def test_a_row_of_a_user_is_a_part_of_the_key(name, monkeypatch, passes):
+    """Also one that takes the place of a row of the table, for this time only."""
+    right = sdgrad.grad(made())(X)
+    with monkeypatch.context() as patched:
+        patched.setitem(RULES, name, dataclasses.replace(RULES["sin"], partials=("2*cos(x)",)))
+        assert np.allclose(sdgrad.grad(made())(X), right) == (name != "sin")
+    assert len(passes) == 4
+    assert np.array_equal(sdgrad.grad(made())(X), right)
     assert len(passes) == 4
 
 
