@@ -71,14 +71,26 @@ def undefined(program) -> list[str]:
     symbols = set(program.symbols) | {n.symbol for n in walk(program.body) if isinstance(n, (Loop, SymbolAssign))}
     symbols |= {p.name for n in walk(program.body) if isinstance(n, (Leaf, Scope)) for p in n.params}
     for leaf in (n for n in walk(program.body) if isinstance(n, Leaf)):
-        seen = set(symbols)
+        found += [line for name, line in _from_outside(leaf) if name not in symbols]
+    return found
+
+
+def _from_outside(leaf: Leaf) -> list[tuple[str, str]]:
+    """What the stores and guards of a leaf use that no load or let before them defines: names, and lines of errors."""
+    if id(leaf) not in _outside:
+        if len(_outside) >= MOST_LEAVES:
+            _outside.clear()
+        seen: set[str] = set()
+        found: list[tuple[str, str]] = []
         for instr in leaf.body:
             if isinstance(instr, Store) and instr.value not in seen:
-                found.append(f"no value {instr.value} in {instr}")
+                found.append((instr.value, f"no value {instr.value} in {instr}"))
             if not isinstance(instr, Let) and instr.guard is not None and instr.guard not in seen:
-                found.append(f"no guard {instr.guard} in {instr}")
-            seen |= {instr.name} if not isinstance(instr, Store) else set()
-    return found
+                found.append((instr.guard, f"no guard {instr.guard} in {instr}"))
+            if not isinstance(instr, Store):
+                seen.add(instr.name)
+        _outside[id(leaf)] = (leaf, found)  # the leaf, so that its id stays its own
+    return _outside[id(leaf)][1]
 
 
 def races(program) -> list[str]:
@@ -87,6 +99,7 @@ def races(program) -> list[str]:
 
 
 _leaves: dict[tuple, tuple[Leaf, list[str]]] = {}  # passes hand most leaves on as they are
+_outside: dict[int, tuple[Leaf, list[tuple[str, str]]]] = {}
 MOST_LEAVES = 4096
 
 

@@ -41,7 +41,7 @@ def trips(params: tuple[Param, ...]) -> int:
 
 def _of_instr(instr: Instr) -> int:
     """Cost of one instruction."""
-    functions = isinstance(instr, Let) and any(isinstance(n, ast.Call) for n in ast.walk(instr.expr))
+    functions = isinstance(instr, Let) and any(isinstance(n, ast.Call) for n in instr.parts)
     return config.machine.function_cost if functions else 1
 
 

@@ -25,11 +25,11 @@ def divide_truly(program: Program) -> Program:
         """Convert the quotients of a leaf; any other node unchanged."""
         if not isinstance(node, Leaf):
             return (node,)
-        quotients = [i for i in node.body if isinstance(i, Let) and any(map(_is_quotient, ast.walk(i.expr)))]
+        quotients = [i for i in node.body if isinstance(i, Let) and any(map(_is_quotient, i.parts))]
         if not quotients:
             return (node,)
         kind = infer(node.body, program.containers)
-        whole = [i for i in quotients if any(_is_whole(e, kind) for e in ast.walk(i.expr))]
+        whole = [i for i in quotients if any(_is_whole(e, kind) for e in i.parts)]
         new = {i.name: replace(i, expr=code.bottom_up(i.expr, partial(_converted, kind))) for i in whole}
         return (replace(node, body=tuple(new[i.name] if i in whole else i for i in node.body)),) if new else (node,)
 

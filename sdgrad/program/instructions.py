@@ -52,6 +52,11 @@ class Let:
         return frozenset(names_in(self.expr))
 
     @cached_property
+    def parts(self) -> tuple[ast.AST, ...]:
+        """Return the expression and all parts of it, once for all passes that look for one."""
+        return tuple(ast.walk(self.expr))
+
+    @cached_property
     def text(self) -> str:
         """Return the expression as Python writes it."""
         return ast.unparse(self.expr)

@@ -38,7 +38,7 @@ def complex_type(body: Iterable[Instr], containers: Mapping[str, Container]) -> 
     """Return the complex type that straight-line code computes in."""
     body = tuple(body)
     found = {containers[i.container].dtype for i in body if hasattr(i, "container")}
-    casts = {callee(e) for i in body if isinstance(i, Let) for e in ast.walk(i.expr) if isinstance(e, ast.Call)}
+    casts = {callee(e) for i in body if isinstance(i, Let) for e in i.parts if isinstance(e, ast.Call)}
     if dace.complex128 in found or "complex128" in casts:
         return "dace.complex128"
     single = "complex64" in casts or (dace.complex64 in found and dace.float64 not in found)

@@ -122,10 +122,10 @@ def is_vectorized(leaf: Leaf) -> bool:
 
 def functions(leaf: Leaf) -> set[str]:
     """Return the names of the functions that a leaf calls."""
-    found = {code.callee(x) for let in leaf.lets for x in ast.walk(let.expr) if isinstance(x, ast.Call)}
+    found = {code.callee(x) for let in leaf.lets for x in let.parts if isinstance(x, ast.Call)}
     found |= {EXTREMES[s.mode] for s in leaf.stores if s.mode in EXTREMES}
     found |= {"exp"} if found & OF_EXP else set()
-    found |= {"pow"} if any(isinstance(x, ast.Pow) for let in leaf.lets for x in ast.walk(let.expr)) else set()
+    found |= {"pow"} if any(isinstance(x, ast.Pow) for let in leaf.lets for x in let.parts) else set()
     return found | {name for name, own in PARTED.items() if own in found}
 
 

@@ -40,8 +40,9 @@ from sdgrad.program.tree import (
     Store,
     map_blocks,
 )
-from sdgrad.rewrite.fusion import depends, fusable, fuse_block, merge
+from sdgrad.rewrite.fusion import depends, fusable, fuse_block
 from sdgrad.rewrite.identity_leaf import begin
+from sdgrad.rewrite.merging import merge
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 

@@ -176,12 +176,12 @@ class Numbers:
         return Numbered({v: n for n, v in found.items()}, {v: n for n, v in found.items() if n in slow})
 
     def _key(self, instr: Load | Let, found: Mapping[str, int], params: Mapping, defined: Set[str]) -> object:
-        if mentioned(instr) & defined - found.keys():
+        if any(n in defined and n not in found for n in mentioned(instr)):
             return None
         if isinstance(instr, Load):
             plain = instr.guard is None and not mentioned(instr) & defined
             return (instr.container, tuple(substitute(x, params) for x in instr.index)) if plain else None
-        names = {n: code.name(f"__v{number}") for n, number in found.items() if n in instr.names}
+        names = {n: code.name(f"__v{found[n]}") for n in instr.names if n in found}
         return ast.unparse(code.rename(instr.expr, {**{p: to_ast(x) for p, x in params.items()}, **names}))
 
 

@@ -60,12 +60,14 @@ class Keeping:
         has_room = any(s.mode == "set" for s in later.stores)  # for function_reuse, which takes no memory
         if has_room or earlier.sequential or not same_instances(earlier, later) or _bytes(later) > LARGEST:
             return None
-        known, kinds = self.numbers.of(earlier).names, infer(later.body, self.program.containers)
+        known = self.numbers.of(earlier).names
+        common = {name: known[n] for n, name in self.numbers.of(later).slow.items() if n in known}
+        kinds = infer(later.body, self.program.containers) if common else {}
         best, least = None, very_slow_calls(later.body)
-        for number, name in self.numbers.of(later).slow.items():
+        for name, value in common.items():
             left = very_slow_calls(without_value(later, name))
-            if number in known and kinds.get(name) == "float" and self.types(later, name) <= {*REAL, *WHOLE}:
-                best, least = ((known[number], name), left) if left < least else (best, least)
+            if left < least and kinds.get(name) == "float" and self.types(later, name) <= {*REAL, *WHOLE}:
+                best, least = (value, name), left
         return best
 
     def types(self, leaf: Leaf, name: str) -> set[dace.typeclass]:
@@ -120,7 +122,7 @@ def _bytes(leaf: Leaf) -> int:
 
 def very_slow_calls(body: Iterable[Instr]) -> int:
     """Count the functions that take much longer than memory: powers with any exponent, and those of SciPy's."""
-    return sum(_is_very_slow(part) for i in body if isinstance(i, Let) for part in ast.walk(i.expr))
+    return sum(_is_very_slow(part) for i in body if isinstance(i, Let) for part in i.parts)
 
 
 def _is_very_slow(part: ast.AST) -> bool:

@@ -226,7 +226,7 @@ def _reduce_within_rows(leaves: tuple[Leaf, ...], depth: int) -> bool:
 
 def _calls_functions(leaf: Leaf) -> bool:
     """True if a leaf calls a function that compilers vectorize."""
-    return any(isinstance(x, ast.Call) and code.callee(x) in VECTORIZED for i in leaf.lets for x in ast.walk(i.expr))
+    return any(isinstance(x, ast.Call) and code.callee(x) in VECTORIZED for i in leaf.lets for x in i.parts)
 
 
 def _defines(leaf: Leaf, container: Container) -> bool:

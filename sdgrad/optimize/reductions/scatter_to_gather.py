@@ -55,7 +55,8 @@ from sdgrad.program.tree import (
     Store,
     map_blocks,
 )
-from sdgrad.rewrite.fusion import fusable, merge
+from sdgrad.rewrite.fusion import fusable
+from sdgrad.rewrite.merging import merge
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 

@@ -65,7 +65,7 @@ def is_light(body: Sequence[Instr]) -> bool:
     """True if recomputing a value costs no more than loading it: few loads, and no calls, divisions or choices."""
     if sum(isinstance(i, Load) for i in body) > config.machine.stencil_loads:
         return False
-    parts = [n for i in body if isinstance(i, Let) for n in ast.walk(i.expr)]
+    parts = [n for i in body if isinstance(i, Let) for n in i.parts]
     return not any(isinstance(n, (ast.Call, ast.Div, ast.Pow, ast.IfExp, ast.Mod, ast.FloorDiv)) for n in parts)
 
 

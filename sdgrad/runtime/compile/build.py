@@ -187,8 +187,9 @@ def make_library(
         return
     own = [s for s in sources if s.endswith(".cpp")]
     objects = [f"{s.removesuffix('.cpp')}.o" for s in own]
+    commands = [compile_command(options, s, o) for s, o in zip(own, objects, strict=True)]  # of this thread's settings
     with ThreadPoolExecutor(cores()) as pool:
-        list(pool.map(lambda s, o: run(compile_command(options, s, o), name, written), own, objects))
+        list(pool.map(lambda command: run(command, name, written), commands))
     others = [s for s in sources if s not in own]  # kernels
     run(link_command(options, [*objects, *others], target, links), name, written)
     for made in objects:

@@ -113,15 +113,14 @@ def begin() -> None:
     if header.folder in _begun or header.target.exists():
         return
     _begun.add(header.folder)
-    threading.Thread(target=_make_quietly, args=[header], name="sdgrad header", daemon=True).start()
+    made = [header, CallLibrary.of(), *_objects()]  # here: each thread reads settings of DaCe's of its own, from files
+    threading.Thread(target=_make_quietly, args=[made], name="sdgrad header", daemon=True).start()
 
 
-def _make_quietly(header: Header) -> None:
-    """Precompile a header, and compile what calls programs; ignore errors."""
+def _make_quietly(made: Sequence[Header | CallLibrary | NativeObject]) -> None:
+    """Compile what all programs share; ignore errors."""
     with contextlib.suppress(CompilationFailed, OSError):
-        header.make()
-        CallLibrary.of().make()
-        for common in _objects():
+        for common in made:
             common.make()
 
 

@@ -4,6 +4,8 @@ import re
 
 import numpy as np
 import pytest
+from dace.config import Config as DaceConfig
+from dace.config import temporary_config
 
 import sdgrad
 from sdgrad.config import config
@@ -92,3 +94,14 @@ def test_halves_in_one_library(files):
     wanted = sdgrad.grad(lambda u, v: np.sum(waves(u, v)), wrt=(0, 1))(u.copy(), v.copy())
     np.testing.assert_allclose(of_u, wanted[0], rtol=1e-12)
     np.testing.assert_allclose(of_v, wanted[1], rtol=1e-12)
+
+
+def test_all_files_have_the_settings_of_the_thread_that_compiles(files, monkeypatch):
+    """Those of DaCe's configuration, of which each thread has its own."""
+    commands = []
+    run = build.run
+    monkeypatch.setattr(build, "run", lambda command, *others: (commands.append(command), run(command, *others))[1])
+    with temporary_config():
+        DaceConfig.set("compiler", "cpu", "args", value=f"{DaceConfig.get('compiler', 'cpu', 'args')} -DOWN_SETTING")
+        sdgrad.grad(lambda u: np.sum(waves(u, np.cos(u))))(np.linspace(0.1, 0.9, 9))
+    assert len(commands) > 2 and all("-DOWN_SETTING" in command for command in commands)
