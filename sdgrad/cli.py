@@ -56,6 +56,7 @@ def add_onnx(groups: argparse._SubParsersAction) -> None:
 def prepare(options: argparse.Namespace) -> int:
     from sdgrad.machine.disk import disk_folder
     from sdgrad.machine.rates import keep, measured
+    from sdgrad.runtime.compile.cache_folder import cache_folder
     from sdgrad.runtime.compile.precompiled_header import preparations
 
     console = Console()
@@ -68,9 +69,9 @@ def prepare(options: argparse.Namespace) -> int:
         console.print(f"{what}: {took}", highlight=False)
     with console.status("measuring the machine"):
         rates = measured(disk_folder(config.disk_folder))
-        keep(rates, config.cache_folder)
+        keep(rates, cache_folder())
     console.print(", ".join(f"{n} {v:.2g}" for n, v in rates.items()), highlight=False, soft_wrap=True)
-    console.print(f"kept in {config.cache_folder}", highlight=False, soft_wrap=True)
+    console.print(f"kept in {cache_folder()}", highlight=False, soft_wrap=True)
     return 0
 
 

@@ -26,6 +26,7 @@ from dace.config import temporary_config
 
 from sdgrad.machine.limits import Limit
 from sdgrad.machine.model import Machine
+from sdgrad.machine.processor import processor
 from sdgrad.machine.rates import of_this_machine
 
 PREFIX = "SDGRAD_"
@@ -112,11 +113,23 @@ class Config:
 
     @property
     def cache_folder(self) -> Path:
-        """The folder of compiled programs, as an absolute path; it need not exist yet."""
+        """The folder of programs that are compiled for this kind of processor, as an absolute path.
+
+        It need not exist yet, and is a part of the folder that :attr:`cache_dir` says.
+        """
+        return self.cache_root / processor()
+
+    @property
+    def cache_root(self) -> Path:
+        """The folder of compiled programs, as an absolute path: that of :attr:`cache_dir`, or the usual one."""
         if self.cache_dir is not None:
             return self.cache_dir.expanduser().absolute()
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        return Path(base) / "sdgrad"
+        if base := os.environ.get("XDG_CACHE_HOME"):
+            return Path(base) / "sdgrad"
+        try:
+            return Path.home() / ".cache" / "sdgrad"
+        except RuntimeError:  # a user of whom the system knows no home
+            return Path("/.cache/sdgrad")
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Config:

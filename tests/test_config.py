@@ -10,6 +10,7 @@ from dace.config import Config as DaceConfig
 from dace.libraries.blas.nodes.gemm import Gemm
 
 from sdgrad.config import Config, ConfigError, config, device, on_device
+from sdgrad.machine.processor import processor
 from sdgrad.program.implementations import IMPLEMENTATIONS
 from sdgrad.runtime.libraries import blas
 
@@ -42,7 +43,7 @@ def test_a_wrong_setting_is_refused_and_changes_nothing(name, value, message):
 
 
 def test_settings_come_from_the_environment():
-    shown = "config.debug, config.optimization_level, config.cache_folder"
+    shown = "config.debug, config.optimization_level, config.cache_root"
     program = f"from sdgrad.config import config; print({shown})"
     environment = {
         "SDGRAD_DEBUG": "yes",
@@ -75,12 +76,23 @@ def test_override_ends_with_its_block():
 
 def test_the_cache_folder_follows_the_user(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert Config().cache_folder == tmp_path / "sdgrad"
+    assert Config().cache_root == tmp_path / "sdgrad"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert Config().cache_folder == tmp_path / ".cache" / "sdgrad"
+    assert Config().cache_root == tmp_path / ".cache" / "sdgrad"
     with config.override(cache_dir="~/here"):
-        assert config.cache_folder == tmp_path / "here"
+        assert config.cache_root == tmp_path / "here"
+        assert config.cache_folder == tmp_path / "here" / processor()
+
+
+def test_a_user_without_a_home_has_a_cache_folder(monkeypatch):
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+
+    def none():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", none)
+    assert Config().cache_root == Path("/.cache/sdgrad")
 
 
 def test_compiling_sets_what_dace_reads_and_puts_it_back(tmp_path):
@@ -88,7 +100,7 @@ def test_compiling_sets_what_dace_reads_and_puts_it_back(tmp_path):
     with config.override(optimization_level=1, cache_dir=tmp_path), config.compiling():
         assert DaceConfig.get("compiler", "cpu", "args").endswith("-O1 -DNDEBUG")
         assert DaceConfig.get("compiler", "build_type") == "None"
-        assert DaceConfig.get("default_build_folder") == str(tmp_path)
+        assert DaceConfig.get("default_build_folder") == str(config.cache_folder)
     with config.override(debug=True), config.compiling():
         assert DaceConfig.get("compiler", "cpu", "args").endswith("-O3 -g")
     with config.override(optimization_level=3, debug=False), config.compiling():

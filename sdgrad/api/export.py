@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 import inspect
 import json
+import os
+import platform
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,9 +21,9 @@ from numpy.linalg import LinAlgError
 
 from sdgrad.api.gradient import GradFunction, value_and_grad
 from sdgrad.autodiff.seeds import gradient_name, seed_name
-from sdgrad.config import config
 from sdgrad.convert.callables import bind_arguments, name_of, python_function
 from sdgrad.errors import ArgumentError
+from sdgrad.machine.processor import instruction_sets, missing
 from sdgrad.program.tree import Source
 from sdgrad.record.index_limits import IndexLimit, check_limits
 from sdgrad.record.shown import short
@@ -30,11 +32,12 @@ from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
 from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.runtime.compile.c_export import export
 from sdgrad.runtime.compile.cache import Library
+from sdgrad.runtime.compile.cache_folder import cache_folder, writing
 from sdgrad.specialize.argnums import Wrt, several
 from sdgrad.specialize.arguments import Call
 from sdgrad.symbolic.expr import to_expr
 
-FORMAT = 6
+FORMAT = 7
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,8 @@ class GradientProgram:
         library = self.program.library
         facts = {
             "format": FORMAT,
+            "machine": platform.machine(),
+            "instruction_sets": sorted(instruction_sets()),
             "layout": {**vars(self.layout), "gradients": dict(self.layout.gradients)},
             "library": {"name": library.name, "initial": library.initial},
             "arguments": {n: _written(d) for n, d in library.arguments.items()},
@@ -116,7 +121,8 @@ class GradientProgram:
 def load(path: str | Path) -> GradientProgram:
     """Load a gradient program that was saved; nothing is compiled.
 
-    :raises ArgumentError: the file is not one.
+    :raises ArgumentError: the file is not one, or one of another kind of processor.
+    :raises DiskError: its library cannot be written to the folder of compiled programs.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -128,13 +134,18 @@ def load(path: str | Path) -> GradientProgram:
         raise ArgumentError(f"{path} is no saved gradient program: {error}") from error
     if facts["format"] != FORMAT:
         raise ArgumentError(f"{path} has format {facts['format']}, this version of sdgrad reads {FORMAT}")
-    folder = config.cache_folder / "loaded"
-    folder.mkdir(parents=True, exist_ok=True)
-    target = folder / f"{facts['library']['name']}.so"
-    if not target.exists() or target.read_bytes() != code:
-        part = target.with_suffix(".part")
-        part.write_bytes(code)
-        part.replace(target)
+    if lacking := missing(facts["machine"], facts["instruction_sets"]):
+        raise ArgumentError(
+            f"{path} was saved on another kind of processor: this one lacks {', '.join(lacking)}. Compile the gradient "
+            "and save it here"
+        )
+    target = cache_folder() / "loaded" / f"{facts['library']['name']}.so"
+    with writing():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.exists() or target.read_bytes() != code:
+            part = target.with_suffix(f".{os.getpid()}")
+            part.write_bytes(code)
+            part.replace(target)
     arguments: dict[str, dt.Data] = {n: _read(d) for n, d in facts["arguments"].items()}
     library = Library(str(target), facts["library"]["name"], arguments, facts["library"]["initial"])
     spelled = facts["spelled"]

@@ -30,6 +30,7 @@ from sdgrad.program.fingerprint import fingerprint
 from sdgrad.program.tree import NodeCall, Program
 from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
 from sdgrad.runtime.compile.cache import hash_of_sources, library_of, settings_of_code
+from sdgrad.runtime.compile.cache_folder import cache_folder
 from sdgrad.runtime.compile.python_call import CallsPython
 from sdgrad.symbolic.scalar_rules import rules_of_users
 from sdgrad.tape.checkpoints import most_bytes
@@ -82,7 +83,7 @@ class Origin:
     @property
     def path(self) -> Path:
         """Return the file that says what was made."""
-        return config.cache_folder / FOLDER / f"{self.key}.json"
+        return cache_folder() / FOLDER / f"{self.key}.json"
 
     def restored(self, count: int = 1) -> Stored | None:
         """Return what was made before; None if nothing was, or if other programs would be made now.

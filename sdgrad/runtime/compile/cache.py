@@ -25,6 +25,7 @@ from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile import nvcc, python_call, scipy_functions
 from sdgrad.runtime.compile.array_address import address
 from sdgrad.runtime.compile.build import NO_DISK, NO_MEMORY, Job, build, is_device
+from sdgrad.runtime.compile.cache_folder import cache_folder, writing
 from sdgrad.runtime.compile.compiler import compiler_name, flags
 from sdgrad.runtime.compile.dlopen import load_library
 from sdgrad.runtime.compile.file_lock import locked
@@ -244,10 +245,11 @@ def compile_together(programs: Sequence[Compilable]) -> list[Library]:
         new = {k: p for k, p in zip(keys, programs, strict=True) if k not in _loaded}
         known = {k: found for k, p in new.items() if (found := _compiled_before(p, k)) is not None}
         jobs = {k: job_of(p.sdfg, k) for k, p in new.items() if k not in known}
-        _build_missing([*jobs.values()])
-        for key, job in jobs.items():
-            known[key] = Interface.of(job)
-            known[key].write(job.folder)
+        with writing():
+            _build_missing([*jobs.values()])
+            for key, job in jobs.items():
+                known[key] = Interface.of(job)
+                known[key].write(job.folder)
         for key, program in new.items():
             _loaded[key] = _library(known[key], program)
     return [_loaded[key] for key in keys]
@@ -261,7 +263,7 @@ def library_of(name: str, arguments: Mapping[str, dt.Data]) -> Library | None:
     key = name.rpartition("_")[-1]
     with _loading:
         if key not in _loaded:
-            folder = config.cache_folder / name
+            folder = cache_folder() / name
             interface = Interface.read(folder) if Path(name).name == name else None
             if interface is None or not (folder / f"{name}.so").exists() or set(interface.arguments) != set(arguments):
                 return None
@@ -271,7 +273,7 @@ def library_of(name: str, arguments: Mapping[str, dt.Data]) -> Library | None:
 
 def _folder(name: str, key: str) -> Path:
     """Return the folder of a compiled program."""
-    return config.cache_folder / f"{name[:40]}_{key}"
+    return cache_folder() / f"{name[:40]}_{key}"
 
 
 def _compiled_before(program: Compilable, key: str) -> Interface | None:
@@ -287,7 +289,7 @@ def _library(interface: Interface, program: Compilable) -> Library:
 
 def _opened(interface: Interface, described: Mapping[str, dt.Data]) -> Library:
     """Load the library of an interface."""
-    path = config.cache_folder / interface.name / f"{interface.name}.so"
+    path = cache_folder() / interface.name / f"{interface.name}.so"
     arguments = {n: described[n] for n in interface.arguments}
     return Library(str(path), interface.name, arguments, interface.initial, interface.needs, interface.symbols)
 

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from sdgrad.config import config
+from sdgrad.runtime.compile.cache_folder import cache_folder
 from sdgrad.runtime.compile.compiler import compiler_name, run
 from sdgrad.runtime.compile.file_lock import make_once
 
@@ -27,7 +27,7 @@ class CallLibrary:
         links = ("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()  # Python's functions are there
         command = (compiler_name(), "-O2", "-std=c++17", "-fPIC", "-shared", "-w", *links)
         key = hashlib.sha256(" ".join([SOURCE.read_text(), *command]).encode()).hexdigest()[:16]
-        return CallLibrary(command, config.cache_folder / f"prepared_call_{key}.so")
+        return CallLibrary(command, cache_folder() / f"prepared_call_{key}.so")
 
     def make(self) -> None:
         """Compile it, unless it exists.

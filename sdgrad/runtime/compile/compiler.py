@@ -15,6 +15,7 @@ from dace.config import Config as DaceConfig
 
 from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
+from sdgrad.runtime.compile.cache_folder import NO_SPACE, cannot_write
 
 DACE_INCLUDE = Path(dace.__file__).parent / "runtime" / "include"
 
@@ -51,8 +52,11 @@ def run(command: list[str], what: str, generated: Sequence[Path] = ()) -> None:
     :param generated: the files that it compiles, if they are generated code.
     :raises CompilationFailed: the compiler fails; the message has its first error lines and the command. Of generated
         code it names a file that has them, and the code.
+    :raises DiskError: the disk is full.
     """
     done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode and NO_SPACE in done.stderr:
+        raise cannot_write(NO_SPACE.lower())
     if done.returncode and generated:
         report = generated[0].parent / "report.txt"
         code = [f"// {source}\n{source.read_text()}" for source in generated]

@@ -7,8 +7,8 @@ import hashlib
 import shutil
 from pathlib import Path
 
-from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
+from sdgrad.runtime.compile.cache_folder import cache_folder
 from sdgrad.runtime.compile.compiler import compiler_name, run
 from sdgrad.runtime.compile.file_lock import make_once
 
@@ -34,7 +34,7 @@ def _works(name: str) -> bool:
     """Tell whether the compiler links with it: a file in the cache says that it did."""
     compiler = Path(shutil.which(compiler_name()) or compiler_name()).resolve()
     key = hashlib.sha256(f"{compiler} {compiler.stat().st_mtime_ns} {name}".encode()).hexdigest()[:16]
-    folder = config.cache_folder / f"linker_{key}"
+    folder = cache_folder() / f"linker_{key}"
 
     def link(part: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
+from sdgrad.runtime.compile.cache_folder import writing
+
 _held: set[IO[str]] = set()
 
 
@@ -33,7 +35,7 @@ def make_once(target: Path, lock: Path, write: Callable[[Path], None]) -> None:
     """
     if target.exists():
         return
-    with locked(lock):
+    with writing(), locked(lock):
         if not target.exists():
             part = target.with_suffix(f".{os.getpid()}.part")
             write(part)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sdgrad.config import config
 from sdgrad.runtime import INCLUDE
+from sdgrad.runtime.compile.cache_folder import cache_folder
 from sdgrad.runtime.compile.compiler import compiler_name, flags, run
 from sdgrad.runtime.compile.file_lock import make_once
 from sdgrad.runtime.compile.progress import working
@@ -35,7 +35,7 @@ class NativeObject:
         command = (compiler_name(), *given)
         texts = [source.read_text(), *(h.read_text() for h in headers), *command]
         key = hashlib.sha256(" ".join(texts).encode()).hexdigest()[:16]
-        return NativeObject(command, source, config.cache_folder / f"{name}_{key}.o", what)
+        return NativeObject(command, source, cache_folder() / f"{name}_{key}.o", what)
 
     def make(self) -> Path:
         """Compile it, unless it exists, and return its path.

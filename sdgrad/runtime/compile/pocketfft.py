@@ -12,8 +12,8 @@ import hashlib
 import importlib.metadata
 from pathlib import Path
 
-from sdgrad.config import config
 from sdgrad.runtime import INCLUDE
+from sdgrad.runtime.compile.cache_folder import cache_folder
 from sdgrad.runtime.compile.compiler import compiler_name, flags
 from sdgrad.runtime.compile.native_object import NativeObject
 
@@ -55,4 +55,4 @@ class FourierObject(NativeObject):
         command = (compiler_name(), *given, *macros)
         texts = [p.read_text() for p in (SOURCE, HEADER, MEMORY, header)]
         key = hashlib.sha256(" ".join([*texts, *command]).encode()).hexdigest()[:16]
-        return FourierObject(command, SOURCE, config.cache_folder / f"fourier_{key}.o", "Fourier transforms")
+        return FourierObject(command, SOURCE, cache_folder() / f"fourier_{key}.o", "Fourier transforms")

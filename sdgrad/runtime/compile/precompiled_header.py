@@ -14,6 +14,7 @@ import dace
 from sdgrad.config import config, device
 from sdgrad.errors import CompilationFailed
 from sdgrad.runtime import INCLUDE
+from sdgrad.runtime.compile.cache_folder import cache_folder
 from sdgrad.runtime.compile.call_library import CallLibrary
 from sdgrad.runtime.compile.checkpoint_tables import table_object
 from sdgrad.runtime.compile.compiler import DACE_INCLUDE, compiler_name, cores, flags, run
@@ -64,7 +65,7 @@ class Header:
         compiler, options = compiler_name(), (*flags(), *spared)
         own = [h.read_text() for h in sorted(INCLUDE.glob("*.h"))]
         key = hashlib.sha256(" ".join([compiler, dace.__version__, AGAIN, *own, *options]).encode()).hexdigest()[:16]
-        return Header(compiler, options, config.cache_folder / f"header_{key}")
+        return Header(compiler, options, cache_folder() / f"header_{key}")
 
     @property
     def target(self) -> Path:
