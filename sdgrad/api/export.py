@@ -124,21 +124,7 @@ def load(path: str | Path) -> GradientProgram:
     :raises ArgumentError: the file is not one, or one of another kind of processor.
     :raises DiskError: its library cannot be written to the folder of compiled programs.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            facts = json.loads(archive.read("facts.json"))
-            code = archive.read("library.so")
-            names = [n for n in archive.namelist() if n.startswith("closure/")]
-            closure: dict[str, Any] = {Path(n).stem: np.load(BytesIO(archive.read(n))) for n in names}
-    except (zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
-        raise ArgumentError(f"{path} is no saved gradient program: {error}") from error
-    if facts["format"] != FORMAT:
-        raise ArgumentError(f"{path} has format {facts['format']}, this version of sdgrad reads {FORMAT}")
-    if lacking := missing(facts["machine"], facts["instruction_sets"]):
-        raise ArgumentError(
-            f"{path} was saved on another kind of processor: this one lacks {', '.join(lacking)}. Compile the gradient "
-            "and save it here"
-        )
+    facts, code, closure = _opened(path)
     target = cache_folder() / "loaded" / f"{facts['library']['name']}.so"
     with writing():
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -165,6 +151,29 @@ def _written(desc: dt.Data) -> dict[str, Any]:
     """Return a descriptor as plain data."""
     shape, strides = (list(map(str, x)) for x in (desc.shape, desc.strides)) if isinstance(desc, dt.Array) else ([], [])
     return {"dtype": np.dtype(desc.dtype.type).name, "shape": shape, "strides": strides}
+
+
+def _opened(path: str | Path) -> tuple[dict[str, Any], bytes, dict[str, Any]]:
+    """Return what a file tells of its program, the library, and the arrays of the closure.
+
+    :raises ArgumentError: the file is not one, or its library does not run here.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            facts = json.loads(archive.read("facts.json"))
+            code = archive.read("library.so")
+            names = [n for n in archive.namelist() if n.startswith("closure/")]
+            closure: dict[str, Any] = {Path(n).stem: np.load(BytesIO(archive.read(n))) for n in names}
+    except (zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
+        raise ArgumentError(f"{path} is no saved gradient program: {error}") from error
+    if facts["format"] != FORMAT:
+        raise ArgumentError(f"{path} has format {facts['format']}, this version of sdgrad reads {FORMAT}")
+    if lacking := missing(facts["machine"], facts["instruction_sets"]):
+        raise ArgumentError(
+            f"{path} was saved on another kind of processor: this one lacks {', '.join(lacking)}. Compile the gradient "
+            "and save it here"
+        )
+    return facts, code, closure
 
 
 def _read(facts: Mapping[str, Any]) -> dt.Data:

@@ -25,6 +25,7 @@ from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile import nvcc, python_call, scipy_functions
 from sdgrad.runtime.compile.array_address import address
 from sdgrad.runtime.compile.build import NO_DISK, NO_MEMORY, Job, build, is_device
+from sdgrad.runtime.compile.cache_contents import touch
 from sdgrad.runtime.compile.cache_folder import cache_folder, writing
 from sdgrad.runtime.compile.compiler import compiler_name, flags
 from sdgrad.runtime.compile.dlopen import load_library
@@ -290,6 +291,7 @@ def _library(interface: Interface, program: Compilable) -> Library:
 def _opened(interface: Interface, described: Mapping[str, dt.Data]) -> Library:
     """Load the library of an interface."""
     path = cache_folder() / interface.name / f"{interface.name}.so"
+    touch(path)
     arguments = {n: described[n] for n in interface.arguments}
     return Library(str(path), interface.name, arguments, interface.initial, interface.needs, interface.symbols)
 

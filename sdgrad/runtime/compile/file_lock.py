@@ -37,6 +37,8 @@ def make_once(target: Path, lock: Path, write: Callable[[Path], None]) -> None:
         return
     with writing(), locked(lock):
         if not target.exists():
+            for left in target.parent.glob(f"{target.stem}.*.part"):  # by processes that ended meanwhile
+                left.unlink(missing_ok=True)
             part = target.with_suffix(f".{os.getpid()}.part")
             write(part)
             part.replace(target)
