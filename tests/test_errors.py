@@ -460,6 +460,23 @@ def test_arrays_of_other_libraries_are_refused(argument):
         sdgrad.value_and_grad(f)(argument)
 
 
+@pytest.mark.parametrize(
+    "value, kind",
+    [
+        (np.array([0.1, None], dtype=object), "object"),
+        (np.array(["a", "b"]), "<U1"),
+        ("text", "<U4"),
+        (np.zeros(3, dtype=[("a", float)]), r"\[\('a', '<f8'\)\]"),
+        (np.array(["2020-01-01"], dtype="datetime64[D]"), "datetime64"),
+        (np.arange(3), "int64"),
+        (np.array([True, False]), "bool"),
+    ],
+)
+def test_what_has_no_gradient_is_refused_by_its_kind(value, kind):
+    with pytest.raises(ArgumentError, match=f"'x' is {kind}.*floating-point arguments only. Convert it to float64"):
+        sdgrad.grad(lambda x: np.sum(np.sin(x)))(value)
+
+
 def test_other_byte_orders_are_refused():
     with pytest.raises(ArgumentError, match=r"byte order .* pass x.astype\(x.dtype.newbyteorder\('='\)\)"):
         sdgrad.grad(lambda x: np.sum(x * x))(np.arange(3.0).astype(">f8"))

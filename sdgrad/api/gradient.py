@@ -234,8 +234,8 @@ class GradFunction(CalledInPrograms):
         self, arguments: Mapping[str, Any], resident: bool = False
     ) -> tuple[Signature, list[str], str, Request]:
         """Return signature, names to differentiate by, output, and the request to the engine."""
-        signature = Signature.of(self.f, arguments, resident)
         names = names_of(self.wrt, self.f, arguments)
+        signature = Signature.of(self.f, arguments, resident)
         output = self.scalar_output(signature)
         present = tuple(n for n in names if n in signature.program.containers)
         request = Request(present, (output,), False, self.strong_zero, self.unused, memory_limit=memory_limit())

@@ -119,7 +119,8 @@ def matching(value: Any, model: Any, what: str, memory: Memory | None) -> Any:
 
 def dtype_of(value: Any) -> np.dtype:
     """Return the dtype of an array in any memory, or of a number."""
-    return np.dtype(str(value.dtype).removeprefix("torch.")) if hasattr(value, "dtype") else np.asarray(value).dtype
+    dtype = value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
+    return dtype if isinstance(dtype, np.dtype) else np.dtype(str(dtype).removeprefix("torch."))
 
 
 def saved(value: Any) -> Any:
