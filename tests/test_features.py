@@ -663,6 +663,14 @@ def test_random_numbers_with_keys():
     assert np.isclose(slope, np.exp(2.0 * z) * (1 + 2.0 * z), rtol=0.03)
 
 
+def test_command_line(capsys):
+    """``sdgrad`` looks at an installation, explains and checks gradients, and cleans the cache."""
+    from sdgrad import cli
+
+    assert cli.main(["--help"]) == 0 and "doctor" in capsys.readouterr().out
+    assert cli.main(["cache", "size", "--json"]) == 0 and "bytes" in capsys.readouterr().out
+
+
 def test_threads():
     """Several threads may call a compiled gradient at the same time."""
     from concurrent.futures import ThreadPoolExecutor

@@ -20,6 +20,7 @@ from dace.codegen.targets.cpp import DaCeKeywordRemover
 
 from sdgrad.config import config
 from sdgrad.program.integer_powers import integer_powers
+from sdgrad.program.interrupts import POLL, polls
 from sdgrad.program.invariant_calls import invariant_calls, without
 from sdgrad.program.leaf_tasklet import written_index
 from sdgrad.program.naming import STREAMED
@@ -196,9 +197,14 @@ class Writer:
         tests = [] if loop.stop is None else [_bound(symbol, self.value(loop.stop), step)]
         tests += [] if loop.also is None else [f"({self.value(loop.also)})"]
         start = f"int64_t {symbol} = {self.value(loop.start)}"
-        self.inside(
-            f"for ({start}; {' && '.join(tests)}; {symbol} = {symbol} + ({step}))", lambda: self.block(loop.body)
-        )
+        asks = not self.shared and polls(loop)
+
+        def write() -> None:
+            if asks:
+                self.put(POLL)
+            self.block(loop.body)
+
+        self.inside(f"for ({start}; {' && '.join(tests)}; {symbol} = {symbol} + ({step}))", write)
 
     def branch(self, branch: Branch) -> None:
         """Write the arms of a branch."""

@@ -18,6 +18,7 @@ import dace
 from dace import data as dt
 
 from sdgrad.program.cpp_code import REDUCED, UPDATED, Writer
+from sdgrad.program.interrupts import POLL, polls
 from sdgrad.program.symbols import assigned_symbols, defined_symbols, mentions, unbound_symbols, view_symbols
 from sdgrad.program.tree import (
     Block,
@@ -123,6 +124,11 @@ class Outliner:
         return mentions(self.program.body)
 
     @cached_property
+    def _polls(self) -> bool:
+        """True if functions ask for interrupts: DaCe may write long loops around them."""
+        return any(isinstance(n, Loop) and polls(n) for n in walk(self.program.body))
+
+    @cached_property
     def _left(self) -> set[str]:
         """Symbols that have a value outside of loops: what a loop leaves in its variable, perhaps."""
         body = self.program.body
@@ -163,6 +169,8 @@ class Outliner:
         arrays = {n: w for n, w in roots.items() if n not in numbers}
         divided = not piece and _size(nodes) > LARGE
         writer = Writer(program, set(numbers), self._pieces if divided else iter, shared=inline)
+        if self._polls and not inline:
+            writer.put(POLL)
         for name in numbers:
             writer.put(f"{self._type(name)} {name} = *{self._prefix}{name};")
         for view in _views(touched, program):

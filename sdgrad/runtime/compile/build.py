@@ -20,6 +20,7 @@ from dace.codegen import codegen, compiler
 
 from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
+from sdgrad.program.interrupts import POLL
 from sdgrad.program.own_memory import is_for_one_call, is_on_disk
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile import nvcc
@@ -36,7 +37,7 @@ from sdgrad.runtime.compile.wide_permutations import NARROW, has_doubtful_permut
 
 NEEDS = "needs.json"
 """The file that lists a program's own compiler and linker flags."""
-DONE, NO_MEMORY, NO_DISK = 1, 2, 3
+DONE, NO_MEMORY, NO_DISK, INTERRUPTED = 1, 2, 3, 4
 """What a program returns: it has run, or there was no memory for one of its arrays."""
 SPECIAL = re.compile(
     r"\b(assoc_l|beta|comp_ellint|cyl_|ellint_|expint|hermite|laguerre|legendre|riemann_zeta|sph_)\w*\s*\("
@@ -113,7 +114,12 @@ def generate(job: Job) -> Needs:
         for made in objects:
             made.code = change(keeping_nan(made.clean_code))
         objects[0].code = objects[0].clean_code + entries(
-            job.sdfg.name, job.arguments, job.initial, _has(is_on_disk, job.sdfg), _has(is_for_one_call, job.sdfg)
+            job.sdfg.name,
+            job.arguments,
+            job.initial,
+            files=_has(is_on_disk, job.sdfg),
+            alone=_has(is_for_one_call, job.sdfg),
+            polls=POLL in objects[0].code,
         )
         first, *others = [objects[0].code] if is_device(job.sdfg) else divided(objects[0].code)
         objects[0].code = first
@@ -243,28 +249,45 @@ def _has(asked: Callable[[dt.Data], bool], sdfg: dace.SDFG) -> bool:
 
 
 def entries(
-    name: str, arguments: Mapping[str, dt.Data], initial: Sequence[str], files: bool = False, alone: bool = False
+    name: str,
+    arguments: Mapping[str, dt.Data],
+    initial: Sequence[str],
+    files: bool = False,
+    alone: bool = False,
+    polls: bool = False,
 ) -> str:
     """Generate C++ functions, in the file of the program, that start it, and run it on pointers to its arguments.
 
-    An exception ends here: Python's calls would end the process.
+    An exception ends here: Python's calls would end the process. With DaCe's own header arrays are its own.
 
     :param files: it has arrays on the disk.
     :param alone: it has a limit of memory.
+    :param polls: it asks for interrupts.
     """
     types = [desc.as_arg(name="") for desc in arguments.values()]
     given = [f"({t})p[{k}]" if "*" in t else f"*({t}*)p[{k}]" for k, t in enumerate(types)]
     passed = ", ".join([f"({name}_state_t*)handle", *given])
     taken = ", ".join(arguments[n].as_arg(name=n) for n in initial)
-    caught = "} catch (const std::bad_alloc&) {"
     owner = "static char owner; sdgrad::Running now(&owner); " if alone else ""
-    no_disk = f"}} catch (const sdgrad::NoDisk&) {{ return {NO_DISK};" if files else ""
+    ends = [("sdgrad::NoDisk", NO_DISK)] if files else []
+    plain = _caught([*ends, ("std::bad_alloc", NO_MEMORY)])
+    pooled = _caught(
+        [("sdgrad::Interrupted", INTERRUPTED), *ends, ("std::bad_alloc", NO_MEMORY)], "sdgrad::leave(call); "
+    )
     return (
         f'extern "C" int __by_addresses_{name}(void* handle, void** p) {{\n'
-        f"    try {{ {owner}__program_{name}({passed}); return {DONE}; {no_disk} {caught} return {NO_MEMORY}; }}"
-        f'\n}}\nextern "C" void* __start_{name}({taken}) {{\n'
-        f"    try {{ return __dace_init_{name}({', '.join(initial)}); {caught} return nullptr; }}\n}}\n"
-    )
+        "#ifdef SDGRAD_POOL\n    sdgrad::Call call;\n#endif\n"
+        f"    try {{ {owner}__program_{name}({passed}); return {DONE}; }}\n"
+        f"#ifdef SDGRAD_POOL\n{pooled}#else\n{plain}#endif\n}}\n"
+        f'extern "C" void* __start_{name}({taken}) {{\n'
+        f"    try {{ return __dace_init_{name}({', '.join(initial)}); }}\n"
+        "    catch (const std::bad_alloc&) { return nullptr; }\n}\n"
+    ) + (f'extern "C" void __polls_{name}() {{}}\n' if polls else "")
+
+
+def _caught(ends: Sequence[tuple[str, int]], before: str = "") -> str:
+    """Return what catches exceptions, each with what is returned then."""
+    return "".join(f"    catch (const {kind}&) {{ {before}return {code}; }}\n" for kind, code in ends)
 
 
 def _value(field):

@@ -9,9 +9,12 @@ import hashlib
 import json
 import os
 import threading
+from _signal import getsignal  # that of `signal` makes enumerations of what it finds: 3 microseconds
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from signal import SIGINT as INTERRUPT
+from signal import default_int_handler
 from typing import Any, Protocol, TypeVar
 
 import dace
@@ -24,7 +27,7 @@ from sdgrad.machine.disk import disk_folder, tell_programs
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile import nvcc, python_call, scipy_functions
 from sdgrad.runtime.compile.array_address import address
-from sdgrad.runtime.compile.build import NO_DISK, NO_MEMORY, Job, build, is_device
+from sdgrad.runtime.compile.build import INTERRUPTED, NO_DISK, NO_MEMORY, Job, build, is_device
 from sdgrad.runtime.compile.cache_contents import touch
 from sdgrad.runtime.compile.cache_folder import cache_folder, writing
 from sdgrad.runtime.compile.compiler import compiler_name, flags
@@ -35,6 +38,7 @@ from sdgrad.runtime.compile.memory_needs import ALL
 from sdgrad.runtime.compile.progress import working
 
 T = TypeVar("T")
+SIGINT = int(INTERRUPT)
 _loaded: dict[str, Library] = {}
 _loading = threading.Lock()
 watch("disk_folder", tell_programs)
@@ -74,6 +78,7 @@ class Library:
             self._failure.argtypes, self._failure.restype = [ctypes.c_void_p], ctypes.c_int
         self.calls_scipy = scipy_functions.bind(library)
         self.calls_python = hasattr(library, python_call.MARK)
+        self._hear = library.sdgrad_hear_interrupts if hasattr(library, f"__polls_{name}") else None
         self._idle: list[ctypes.c_void_p] = []
 
     def __call__(self, values: Mapping[str, Any]) -> None:
@@ -95,6 +100,7 @@ class Library:
         :raises DeviceError: there is no GPU, or CUDA reports an error.
         :raises OutOfMemory: there is none for an array of the program.
         :raises DiskError: there is no room for its files.
+        :raises KeyboardInterrupt: by the user, in the main thread.
         """
         try:
             state = self._idle.pop()
@@ -104,6 +110,8 @@ class Library:
             raise DeviceError(f"{self.name} cannot be started: CUDA finds no GPU, or one without memory for it")
         if not state:
             raise self._out_of_memory()
+        if self._hear is not None:
+            self._hear(getsignal(SIGINT) is default_int_handler)
         try:
             if self.calls_python:
                 with python_call.calls():
@@ -112,6 +120,8 @@ class Library:
                 found = call(state, *values)
         finally:
             self._idle.append(state)
+        if found == INTERRUPTED:  # Python has raised it by now, unless it saw to the signal meanwhile
+            raise KeyboardInterrupt
         if found == NO_MEMORY:
             raise self._out_of_memory()
         if found == NO_DISK:

@@ -11,7 +11,7 @@ from sdgrad.runtime.compile.openblas_wheel import include_folders
 
 NATIVE = Path(__file__).parent.parent / "native"
 LINKED = INCLUDE / "sdgrad_linked.h"
-MEMORY = [INCLUDE / "sdgrad_memory.h", INCLUDE / "sdgrad_files.h", LINKED]
+MEMORY = [INCLUDE / f"sdgrad_{part}.h" for part in ("memory", "files", "interrupt", "linked")]
 
 
 def memory_object() -> NativeObject:

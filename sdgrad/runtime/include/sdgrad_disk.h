@@ -21,6 +21,7 @@ namespace sdgrad
         void *memory;
         std::size_t bytes;
         Mapping *next;
+        const void *call;  // the one that made it
     };
 
     inline Mapping *mappings = nullptr;  // of all programs of the process; changed where `pool` is entered
@@ -67,7 +68,7 @@ namespace sdgrad
             close(file);
         if (memory == MAP_FAILED)
             throw NoDisk();
-        Mapping *made = new Mapping{memory, bytes, nullptr};
+        Mapping *made = new Mapping{memory, bytes, nullptr, current};
         pool.enter();
         made->next = mappings;
         mappings = made;
@@ -90,6 +91,17 @@ namespace sdgrad
         delete found;
     }
 
+    // Free the files of a call that an exception has ended.
+    inline void drop_mappings(const void *call)
+    {
+        for (Mapping *found = mappings; found;) {
+            void *memory = found->call == call ? found->memory : nullptr;
+            found = found->next;
+            if (memory)
+                unmap_file(memory);
+        }
+    }
+
     // The pages are on the disk, or on their way, and are read again if needed.
     inline void leave_mappings()
     {
@@ -99,5 +111,5 @@ namespace sdgrad
         pool.leave();
     }
 
-    inline const bool has_files = (in_files = {map_file, unmap_file, leave_mappings}, true);
+    inline const bool has_files = (in_files = {map_file, unmap_file, leave_mappings, drop_mappings}, true);
 }  // namespace sdgrad

@@ -17,6 +17,7 @@ namespace sdgrad
         void *(*map)(std::size_t bytes);
         void (*unmap)(void *array);
         void (*leave)();
+        void (*drop)(const void *call);
     };
 
     inline Files in_files{};

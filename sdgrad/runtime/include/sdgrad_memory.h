@@ -9,6 +9,7 @@
 #define SDGRAD_POOL
 
 #include "sdgrad_files.h"
+#include "sdgrad_interrupt.h"
 #include "sdgrad_linked.h"
 
 #include <cstddef>
@@ -35,6 +36,8 @@ namespace sdgrad
         std::size_t bytes;
         Block *next;
         const void *owner;  // the program with a limit that it belongs to; null for those of all
+        Block *after;       // the next array of the call, and where this one is in its list; null if it is in none
+        Block **at;
     };
     static_assert(sizeof(Block) <= ALIGNMENT);
 
@@ -137,9 +140,51 @@ namespace sdgrad
         }
     };
 
+    // A call of a program in this thread, with the arrays that it has: where an exception ends it, nobody else frees them.
+    struct Call;
+    inline thread_local Call *current = nullptr;
+
+    struct Call
+    {
+        Block *arrays = nullptr;
+        Call *before;
+
+        Call() : before(current)
+        {
+            current = this;
+        }
+
+        ~Call()
+        {
+            current = before;
+        }
+
+        void add(Block *block)
+        {
+            block->after = arrays;
+            block->at = &arrays;
+            if (arrays)
+                arrays->at = &block->after;
+            arrays = block;
+        }
+
+        static void remove(Block *block)
+        {
+            if (!block->at)
+                return;
+            *block->at = block->after;
+            if (block->after)
+                block->after->at = block->at;
+            block->at = nullptr;
+        }
+    };
+
     // Memory for an array, and its end.
     SDGRAD_LINKED void *allocate(std::size_t bytes, bool alone = false) __attribute__((assume_aligned(64)));
     SDGRAD_LINKED void release(void *array);
+
+    // Free the arrays of a call that an exception has ended.
+    SDGRAD_LINKED void leave(Call &call);
 
     // Memory of one call of a library while it runs: the same for all of them, as large as the largest one wants.
     SDGRAD_LINKED char *scratch(std::size_t bytes);
@@ -220,7 +265,7 @@ namespace sdgrad
             void *memory = from_system(bytes);
             if (!memory)
                 throw std::bad_alloc();
-            found = new (memory) Block{bytes, nullptr, nullptr};
+            found = new (memory) Block{bytes, nullptr, nullptr, nullptr, nullptr};
         }
         return reinterpret_cast<char *>(found) + ALIGNMENT;
     }
@@ -269,7 +314,7 @@ namespace sdgrad
         if (bytes >= LARGE_PAGE)
             madvise(memory, (bytes + ALIGNMENT) / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);
 #endif
-        return reinterpret_cast<char *>(new (memory) Block{bytes, nullptr, owner}) + ALIGNMENT;
+        return reinterpret_cast<char *>(new (memory) Block{bytes, nullptr, owner, nullptr, nullptr}) + ALIGNMENT;
     }
 
     SDGRAD_LINKED void release(void *array)
@@ -289,7 +334,22 @@ namespace sdgrad
         }
         give_back(block);
     }
+
+    SDGRAD_LINKED void leave(Call &call)
+    {
+        while (Block *block = call.arrays) {
+            Call::remove(block);
+            release(reinterpret_cast<char *>(block) + ALIGNMENT);
+        }
+        if (in_files.drop)
+            in_files.drop(&call);
+    }
 #endif
+
+    inline Block *block_of(void *array)
+    {
+        return reinterpret_cast<Block *>(static_cast<char *>(array) - ALIGNMENT);
+    }
 }  // namespace sdgrad
 
 #ifndef SDGRAD_PROGRAM
@@ -307,7 +367,12 @@ namespace dace
         if (alignment == sdgrad::ON_DISK)
             return static_cast<T *>(sdgrad::in_files.map(size * sizeof(T)));
         if constexpr (std::is_trivially_destructible<T>::value)
-            return static_cast<T *>(sdgrad::allocate(size * sizeof(T), alignment == sdgrad::ALONE));
+        {
+            void *array = sdgrad::allocate(size * sizeof(T), alignment == sdgrad::ALONE);
+            if (sdgrad::current)
+                sdgrad::current->add(sdgrad::block_of(array));
+            return static_cast<T *>(array);
+        }
         else
             return new T[size];
     }
@@ -318,7 +383,11 @@ namespace dace
         if (alignment == sdgrad::ON_DISK)
             sdgrad::in_files.unmap(const_cast<std::remove_cv_t<T> *>(array));
         else if constexpr (std::is_trivially_destructible<T>::value)
+        {
+            if (array)
+                sdgrad::Call::remove(sdgrad::block_of(const_cast<std::remove_cv_t<T> *>(array)));
             sdgrad::release(const_cast<std::remove_cv_t<T> *>(array));
+        }
         else
             delete[] array;
     }
