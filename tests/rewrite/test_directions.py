@@ -4,11 +4,14 @@ import dataclasses
 
 import numpy as np
 import pytest
+from checkpointed import every_loop, in_room_for
 from treetext import block, program
 
 import sdgrad
 from sdgrad.config import config
+from sdgrad.rewrite import direction_axis
 from sdgrad.rewrite.directions import in_every_direction, in_given_directions
+from sdgrad.runtime.libraries.checkpoint_schedule import CheckpointSchedule
 
 SOURCE = """
 argument x: float64[3]
@@ -194,3 +197,36 @@ def test_all_numbers_of_directions_give_the_same(room):
     step = 1e-6 * np.eye(10).reshape(10, 5, 2)
     slopes = [(sdgrad.grad(energy)(x + h) - sdgrad.grad(energy)(x - h)) / 2e-6 for h in step]
     np.testing.assert_allclose(found[0].reshape(5, 2, 10), np.moveaxis(slopes, 0, -1), rtol=1e-6, atol=1e-6)
+
+
+def test_schedules_of_checkpoints_that_keep_tangents(monkeypatch):
+    """Directions follow each other: with each of them the schedule drives the loop once more."""
+    every_loop(monkeypatch)
+    in_room_for(3, monkeypatch)
+    refused = []
+    monkeypatch.setattr(
+        direction_axis, "_refuse", lambda call, refuse=direction_axis._refuse: _noted(refuse, call, refused)
+    )
+
+    def steps(x):
+        for k in range(40):
+            x = np.sin(x) * (1.0 + 0.01 * k) + 0.1 * np.roll(x, 1)
+        return np.sum(x * x)
+
+    x = np.linspace(0.2, 0.9, 5)
+    found = sdgrad.hessian(steps)(x)
+    assert any(isinstance(node, CheckpointSchedule) for node in refused)
+    with config.override(without=("checkpoints",)):
+        whole = sdgrad.hessian(lambda x: steps(x))(x)
+    np.testing.assert_allclose(found, whole, rtol=1e-12, atol=1e-14)
+    step = 1e-5 * np.eye(5)
+    slopes = [(sdgrad.grad(steps)(x + d) - sdgrad.grad(steps)(x - d)) / 2e-5 for d in step]
+    np.testing.assert_allclose(found, slopes, rtol=1e-6, atol=1e-7)
+
+
+def _noted(refuse, call, refused):
+    try:
+        refuse(call)
+    except direction_axis.OneByOne:
+        refused.append(call.node)
+        raise
