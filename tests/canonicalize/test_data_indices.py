@@ -1,6 +1,5 @@
 """Loops that index with data: nests where their trips do not depend on each other, and sums in order where they do."""
 
-import types
 
 import jax
 import jax.numpy as jnp
@@ -148,9 +147,7 @@ def test_gradient(function, n):
 
 def test_the_gradient_of_jax():
     x, w, idx = arguments(MANY)
-    functions = {"np": jnp}
-    of_jax = types.FunctionType(gathered.__code__, {**gathered.__globals__, **functions})
-    wanted = jax.grad(of_jax, argnums=(0, 1))(x, w, idx)
+    wanted = jax.grad(lambda x, w: jnp.sum(jnp.sin(x[idx]) * w), argnums=(0, 1))(x, w)
     for ours, theirs in zip(sdgrad.grad(gathered, wrt=("x", "w"))(x, w, idx), wanted, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-11)
 
