@@ -41,9 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         return sdgrad.main(arguments, prog_name="sdgrad", standalone_mode=False) or 0
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
-        return 2
     except click.ClickException as error:
         error.show()
         return error.exit_code

@@ -63,6 +63,7 @@ class Writer:
 
     :param numbers: containers that are variables here, and not arrays.
     :param shared: True inside of a map: its instances run in one thread each.
+    :param asks: long loops ask for interrupts.
     :param pieces: divides a block into nodes that become functions of their own, whose calls it returns, and others.
     """
 
@@ -72,6 +73,7 @@ class Writer:
     lines: list[str] = field(default_factory=list)
     depth: int = 1
     shared: bool = False
+    asks: bool = True
 
     def put(self, line: str) -> None:
         """Append a line."""
@@ -197,7 +199,7 @@ class Writer:
         tests = [] if loop.stop is None else [_bound(symbol, self.value(loop.stop), step)]
         tests += [] if loop.also is None else [f"({self.value(loop.also)})"]
         start = f"int64_t {symbol} = {self.value(loop.start)}"
-        asks = not self.shared and polls(loop)
+        asks = self.asks and not self.shared and polls(loop)
 
         def write() -> None:
             if asks:

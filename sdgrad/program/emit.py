@@ -132,9 +132,11 @@ class Emitter(Dataflow):
     """Write blocks of one program into the control flow regions of one SDFG.
 
     :param outliner: writes nodes as functions; None: each becomes states.
+    :param shared: several threads may run what is written.
     """
 
     outliner: Outliner | None = None
+    shared: bool = False
     last: dict[int, object] = field(default_factory=dict)  # the last element of each region, by the region's id
 
     # -- control flow
@@ -157,7 +159,7 @@ class Emitter(Dataflow):
         """Write nodes as a function, and its call into a state."""
         assert self.outliner is not None
         self.locate(nodes[0])
-        made = self.outliner.outlined(nodes, inline=bool(around))
+        made = self.outliner.outlined(nodes, inline=bool(around), asks=not (around or self.shared))
         write_call(self, state, made, identifier(nodes[0].source.label) or "part", *around)
 
     def locate(self, node: Node) -> None:
@@ -314,6 +316,7 @@ class Emitter(Dataflow):
             nested=True,
             defined=defined_symbols(node.body),
             outliner=self.outliner,
+            shared=self.shared or (bool(node.params) and schedule_of(node) != dace.ScheduleType.Sequential),
         )
         self.declare_for_scope(node, inner)
         inner.block(node.body, sdfg)

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import dace
 from dace import data as dt
@@ -155,11 +155,12 @@ class Outliner:
         params = {p.name for n in nodes if isinstance(n, Scope) for p in n.params}
         return frozenset(self.program.symbols.keys() | variables | params) - self.program.containers.keys()
 
-    def outlined(self, nodes: Block, inline: bool = False, piece: bool = False) -> Outlined:
+    def outlined(self, nodes: Block, inline: bool = False, piece: bool = False, asks: bool = True) -> Outlined:
         """Return nodes as a function.
 
         :param inline: each instance of a map calls it.
         :param piece: it is a part of one.
+        :param asks: it may end the program where the user interrupts it: no exception leaves threads that share work.
         """
         program = self.program
         touched = set[str]().union(*(reads(n) | writes(n) for n in nodes))
@@ -168,8 +169,9 @@ class Outliner:
         numbers = {n: w for n, w in roots.items() if isinstance(program.containers[n].desc, dt.Scalar)}
         arrays = {n: w for n, w in roots.items() if n not in numbers}
         divided = not piece and _size(nodes) > LARGE
-        writer = Writer(program, set(numbers), self._pieces if divided else iter, shared=inline)
-        if self._polls and not inline:
+        pieces = partial(self._pieces, asks=asks) if divided else iter
+        writer = Writer(program, set(numbers), pieces, shared=inline, asks=asks)
+        if self._polls and asks:
             writer.put(POLL)
         for name in numbers:
             writer.put(f"{self._type(name)} {name} = *{self._prefix}{name};")
@@ -194,7 +196,7 @@ class Outliner:
         self.functions.append(whole)
         return Outlined(name, whole, self._prefix, arrays, numbers, symbols)
 
-    def _pieces(self, block: Block) -> Iterator[str | Node]:
+    def _pieces(self, block: Block, asks: bool) -> Iterator[str | Node]:
         """Yield a block of a large function: calls of its pieces, and nodes that are too large or too small for one."""
         for alone, run in itertools.groupby(block, lambda n: _size((n,)) > LARGE or not self.is_outlined(n)):
             nodes = tuple(run)
@@ -202,13 +204,13 @@ class Outliner:
             for k, node in enumerate(nodes):
                 size += _size((node,))
                 if not alone and size > PIECE:
-                    yield self._call(nodes[begin : k + 1])
+                    yield self._call(nodes[begin : k + 1], asks)
                     begin, size = k + 1, 0
             yield from nodes[begin:]
 
-    def _call(self, nodes: Block) -> str:
+    def _call(self, nodes: Block, asks: bool) -> str:
         """Write nodes as a function of its own, and return the call."""
-        made = self.outlined(nodes, piece=True)
+        made = self.outlined(nodes, piece=True, asks=asks)
         return f"{made.name}({', '.join([*made.arrays, *(f'&{n}' for n in made.numbers), *made.symbols])});"
 
     def _type(self, name: str) -> str:

@@ -1,6 +1,5 @@
 """Loops that index with data: nests where their trips do not depend on each other, and sums in order where they do."""
 
-
 import jax
 import jax.numpy as jnp
 import numpy as np

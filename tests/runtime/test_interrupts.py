@@ -5,14 +5,19 @@ import os
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
+import dace
 import numpy as np
 import pytest
+from treetext import program
 
 import sdgrad
 from sdgrad.config import config
+from sdgrad.program.emit import Emitter
 from sdgrad.program.interrupts import POLL
+from sdgrad.program.outlining import Outliner
 
 TESTS = Path(__file__).parents[1]
 
@@ -129,3 +134,27 @@ def test_which_programs_ask(f, args, asks, tmp_path):
         sdgrad.grad(f)(np.ones(7), *args)
     code = "".join(p.read_text() for p in tmp_path.rglob("*.cpp"))
     assert f.__name__ in code and (POLL in code) == asks
+
+
+ROWS = """
+argument x: float64[8]
+argument r: float64[8]
+body
+  scope i=0:4:
+    loop k = 0 .. 100000 step 1:
+      map j=0:2:
+        v = x[2*i + j]
+        u = sin(v)
+        r[2*i + j] += u
+"""
+
+
+@pytest.mark.parametrize("sequential", [False, True])
+def test_no_exception_leaves_threads_that_share_work(sequential):
+    """Where DaCe writes the map, functions of what is in it do not ask."""
+    tree = program(ROWS)
+    scope = replace(tree.body[0], sequential=sequential)
+    emitter = Emitter(tree, dace.SDFG("rows"), outliner=Outliner(tree))
+    inner = emitter.nested_sdfg(scope)
+    assert inner.shared != sequential
+    assert (POLL in "".join(inner.outliner.functions)) == sequential
