@@ -73,11 +73,11 @@ def list_(days: float, as_json: bool) -> None:
 def clean(days: float, dry_run: bool) -> None:
     """Remove compiled programs, headers and all else that is made again when it is needed.
 
-    Processes that run go on with what they have loaded.
+    Processes that run go on with what they have loaded, and what one is compiling just now stays.
     """
     found = _older(days)
-    for entry in found if not dry_run else ():
-        entry.remove()
+    if not dry_run:
+        found = [entry for entry in found if entry.remove()]
     count = "1 entry" if len(found) == 1 else f"{len(found)} entries"
     click.echo(f"{'would remove' if dry_run else 'removed'} {count}, {shown(total(found))}")
 

@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from sdgrad.cli.diagnosis import LOOKS, Finding
 from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
 from sdgrad.runtime.compile import cache, cache_folder
+from sdgrad.runtime.compile.file_lock import locked
 
 HEAT = """
 import numpy as np
@@ -107,6 +109,14 @@ def test_nothing_is_removed_that_is_not_of_the_cache(own, capsys):
     said(capsys, "cache", "clean")
     assert (mine / "me.jpg").exists() and (config.cache_folder / "notes.txt").exists()
     assert listed(capsys) == []
+
+
+def test_what_is_being_made_stays(own, capsys):
+    (program,) = [e["path"] for e in listed(capsys) if e["kind"] == "program"]
+    with locked(Path(program)):
+        said(capsys, "cache", "clean")
+        assert [e["path"] for e in listed(capsys)] == [program]
+    assert "removed 1 entry" in said(capsys, "cache", "clean")
 
 
 def test_what_was_left_unfinished_is_removed_when_it_is_made(own):

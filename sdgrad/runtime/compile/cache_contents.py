@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from sdgrad.runtime.compile.file_lock import unless_locked
+
 OF_PROCESSOR = re.compile(r"\w+-[0-9a-f]{8}")
 """The name of a folder for a kind of processor: nothing else in the chosen folder is looked at."""
 FOLDERS = {"made": "call of a program", "loaded": "saved program"}
@@ -37,12 +39,14 @@ class Entry:
     size: int
     used: float
 
-    def remove(self) -> None:
-        """Remove it; processes that have loaded it keep what they have."""
-        if self.path.is_dir() and not self.path.is_symlink():
-            shutil.rmtree(self.path, ignore_errors=True)
-        else:
-            self.path.unlink(missing_ok=True)
+    def remove(self) -> bool:
+        """Remove it; processes that have loaded it keep what they have. False if one is making it just now."""
+        with unless_locked(self.path) as free:
+            if free and self.path.is_dir() and not self.path.is_symlink():
+                shutil.rmtree(self.path, ignore_errors=True)
+            elif free:
+                self.path.unlink(missing_ok=True)
+        return free
 
 
 def entries(root: Path) -> list[Entry]:

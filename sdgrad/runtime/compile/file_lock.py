@@ -27,6 +27,20 @@ def locked(path: Path) -> Iterator[None]:
             _held.discard(handle)
 
 
+@contextlib.contextmanager
+def unless_locked(path: Path) -> Iterator[bool]:
+    """Hold the lock of a path, if there is one; False if another process or thread has it, for which nobody waits."""
+    with contextlib.ExitStack() as held:
+        free = True
+        with contextlib.suppress(FileNotFoundError):
+            handle = held.enter_context(open(f"{path}.lock", "r+"))
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                free = False
+        yield free
+
+
 def make_once(target: Path, lock: Path, write: Callable[[Path], None]) -> None:
     """Make a file unless it exists: it appears under its name when it is complete.
 
