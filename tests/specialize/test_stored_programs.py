@@ -183,6 +183,7 @@ def test_a_file_that_names_what_is_not_there_is_made_again(passes):
 
 
 def test_a_folder_that_cannot_be_written_holds_nothing(passes):
+    config.cache_folder.mkdir()
     (config.cache_folder / FOLDER).write_text("no folder")
     first = sdgrad.grad(made())(X)
     assert np.array_equal(sdgrad.grad(made())(X), first)
