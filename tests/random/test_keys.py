@@ -107,7 +107,7 @@ print(digest(every_draw(KEY)), digest(as_in_programs(every_draw, KEY)))
 @pytest.mark.parametrize(("threads", "level"), [("1", 0), ("2", 0), ("3", 2)])
 def test_threads_processes_and_settings_change_no_bit(threads, level):
     script = SCRIPT.format(folder=os.path.dirname(__file__), level=level)
-    env = {**os.environ, "OMP_NUM_THREADS": threads, "SDGRAD_CACHE_DIR": str(sdgrad.config.cache_folder)}
+    env = {**os.environ, "OMP_NUM_THREADS": threads, "SDGRAD_CACHE_DIR": str(sdgrad.config.cache_root)}
     told = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True).stdout
     assert told.split() == [digest(every_draw(KEY))] * 2
 
