@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sdgrad.program.tree import Block, Leaf, Loop, Node, Param, Scope, Value, children, walk
+from sdgrad.program.tree import Block, Leaf, Loop, Node, NodeCall, Param, Scope, Value, children, walk
 from sdgrad.symbolic import code
 
 POLL = "sdgrad::poll();"
@@ -17,7 +17,7 @@ def polls(loop: Loop) -> bool:
     """True of a loop that nobody knows the end of, and of one with loops in it that is not short."""
     if loop.stop is None or loop.also is not None:
         return True
-    inner = any(isinstance(n, Loop) or isinstance(n, (Leaf, Scope)) and n.params for n in walk(loop.body))
+    inner = any(isinstance(n, (Loop, NodeCall)) or isinstance(n, (Leaf, Scope)) and n.params for n in walk(loop.body))
     return inner and _work((loop,)) > SHORT
 
 
@@ -29,6 +29,8 @@ def _work(block: Block) -> float:
 def _of_node(node: Node) -> float:
     if isinstance(node, Leaf):
         return math.prod(map(_count, node.params)) * len(node.body)
+    if isinstance(node, NodeCall):
+        return math.inf
     inner = sum(map(_work, children(node)))
     if isinstance(node, Scope):
         return math.prod(map(_count, node.params)) * inner

@@ -122,13 +122,22 @@ def stepped(x, n):
     return np.sum(x)
 
 
+def solved(x, n):
+    y = x
+    for _ in range(n):
+        y = np.linalg.solve(np.eye(7) + np.outer(y, x), x)
+    return np.sum(y)
+
+
 def short(x):
     for _ in range(3):
         x[:] = np.sin(x)
     return np.sum(x)
 
 
-@pytest.mark.parametrize("f, args, asks", [(flat, (), False), (stepped, (5,), True), (short, (), False)])
+@pytest.mark.parametrize(
+    "f, args, asks", [(flat, (), False), (stepped, (5,), True), (solved, (5,), True), (short, (), False)]
+)
 def test_which_programs_ask(f, args, asks, tmp_path):
     with config.override(cache_dir=tmp_path):
         sdgrad.grad(f)(np.ones(7), *args)
