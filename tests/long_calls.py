@@ -11,7 +11,7 @@ import sdgrad
 
 __all__ = [
     *("np", "sdgrad", "signal", "time"),
-    *("M", "X", "gradient", "interrupt", "interrupted", "memory", "products", "right", "settle", "steps"),
+    *("M", "STEPS", "X", "gradient", "interrupt", "interrupted", "memory", "products", "right", "settle", "steps"),
 ]
 
 
@@ -23,7 +23,7 @@ def steps(x, n):
 
 def settle(x):
     while x[0] > 1e-300:
-        x[0] = x[0] * 0.9999999999
+        x[0] = x[0] * 0.9999999
     return x[0]
 
 
@@ -33,7 +33,9 @@ def products(x, n):
     return np.sum(x)
 
 
-X = np.linspace(0.1, 1.0, 160_000)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores the signal
+X = np.linspace(0.1, 1.0, 40_000)
+STEPS = 5_000  # a tape of 1.6 GB: there is room for it
 M = np.random.default_rng(0).random((120, 120))
 gradient = sdgrad.grad(steps)
 right = gradient(X.copy(), 3)
