@@ -41,6 +41,11 @@ namespace sdgrad
     };
     static_assert(sizeof(Block) <= ALIGNMENT);
 
+    inline Block *block_of(void *array)
+    {
+        return reinterpret_cast<Block *>(static_cast<char *>(array) - ALIGNMENT);
+    }
+
     inline std::size_t alignment(std::size_t bytes)
     {
         return bytes >= LARGE_PAGE ? LARGE_PAGE : ALIGNMENT;
@@ -272,7 +277,7 @@ namespace sdgrad
 
     SDGRAD_LINKED void leave_scratch(char *memory)
     {
-        Block *block = reinterpret_cast<Block *>(memory - ALIGNMENT);
+        Block *block = block_of(memory);
         pool.enter();
         if (!pool.scratch || pool.scratch->bytes < block->bytes) {
             Block *smaller = pool.scratch;
@@ -321,7 +326,8 @@ namespace sdgrad
     {
         if (!array)
             return;
-        Block *block = reinterpret_cast<Block *>(static_cast<char *>(array) - ALIGNMENT);
+        Block *block = block_of(array);
+        Call::remove(block);
         if (block->bytes >= LEAST) {
             pool.enter();
             pool.used -= block->bytes;
@@ -337,19 +343,12 @@ namespace sdgrad
 
     SDGRAD_LINKED void leave(Call &call)
     {
-        while (Block *block = call.arrays) {
-            Call::remove(block);
-            release(reinterpret_cast<char *>(block) + ALIGNMENT);
-        }
+        while (call.arrays)
+            release(reinterpret_cast<char *>(call.arrays) + ALIGNMENT);
         if (in_files.drop)
             in_files.drop(&call);
     }
 #endif
-
-    inline Block *block_of(void *array)
-    {
-        return reinterpret_cast<Block *>(static_cast<char *>(array) - ALIGNMENT);
-    }
 }  // namespace sdgrad
 
 #ifndef SDGRAD_PROGRAM
@@ -383,11 +382,7 @@ namespace dace
         if (alignment == sdgrad::ON_DISK)
             sdgrad::in_files.unmap(const_cast<std::remove_cv_t<T> *>(array));
         else if constexpr (std::is_trivially_destructible<T>::value)
-        {
-            if (array)
-                sdgrad::Call::remove(sdgrad::block_of(const_cast<std::remove_cv_t<T> *>(array)));
             sdgrad::release(const_cast<std::remove_cv_t<T> *>(array));
-        }
         else
             delete[] array;
     }
