@@ -170,10 +170,9 @@ def compile_sources(jobs: Sequence[Job], needs: Needs) -> None:
         given += nvcc.host_flags()
         needs = replace(needs, links=[*needs.links, *nvcc.links()])
     else:
-        header = Header.of(needs.spared)
-        header.make()
-        given = [header.include, *given]
-        needs = replace(needs, links=[str(memory_object().make()), *needs.links])
+        header, memory = shared_parts(needs.spared)
+        given = [header, *given]
+        needs = replace(needs, links=[memory, *needs.links])
     written = [Path(s) for job in jobs for s in sources_of(job.folder)]
     make_library(given, sources, part, needs.links, first.sdfg.name, written)
     if has_doubtful_permutation(part.read_bytes()):
@@ -182,6 +181,16 @@ def compile_sources(jobs: Sequence[Job], needs: Needs) -> None:
         job.target.unlink(missing_ok=True)
         os.link(part, job.target)
     part.replace(first.target)
+
+
+def shared_parts(spared: Sequence[str]) -> tuple[str, str]:
+    """Make what programs of the host have in common, unless it exists.
+
+    :returns: the compiler flag of the header, and the object to link.
+    """
+    header = Header.of(spared)
+    header.make()
+    return header.include, str(memory_object().make())
 
 
 def make_library(

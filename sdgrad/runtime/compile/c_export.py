@@ -10,9 +10,10 @@ import dace
 from dace import data as dt
 
 from sdgrad.errors import ArgumentError
-from sdgrad.runtime.compile.build import NEEDS, link_command, sources_of
+from sdgrad.runtime.compile.build import NEEDS, link_command, shared_parts, sources_of
 from sdgrad.runtime.compile.cache import Library
 from sdgrad.runtime.compile.compiler import run
+from sdgrad.runtime.compile.precompiled_header import without_parts
 
 C_TYPES = {
     dace.float64: "double",
@@ -47,8 +48,9 @@ def export(name: str, folder: Path, functions: Mapping[str, Function], notes: Ma
     wrapper.write_text(SOURCE.format(definitions="\n\n".join(definitions)))
     folders = list(dict.fromkeys(Path(parts[0].path).parent for parts in functions.values()))
     needs = [json.loads((f / NEEDS).read_text()) for f in folders]
-    options = [o for n in needs for o in n["options"]] + [f"-I{f / 'include'}" for f in folders]
-    links = list(dict.fromkeys(x for n in needs for x in n["links"]))
+    common, memory = shared_parts(without_parts(streams=True, instruments=True, special=True))
+    options = [common, *(o for n in needs for o in n["options"]), *(f"-I{f / 'include'}" for f in folders)]
+    links = list(dict.fromkeys([memory, *(x for n in needs for x in n["links"])]))
     target = folder / f"lib{name}.so"
     sources = [*(s for f in folders for s in sources_of(f)), str(wrapper)]
     run(link_command(options, sources, target, links), target.name)
