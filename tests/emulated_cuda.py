@@ -209,7 +209,7 @@ code = re.sub(r"cudaLaunchKernel\(\(void\*\)(\w+),", r"emulated::launch(\1,", so
 plain = source.with_suffix(".emulated.cpp")
 plain.write_text(code)
 given = [a for a in arguments if a.startswith(("-I", "-D"))]
-command = ["c++", "-O1", "-w", "-fPIC", "-std=c++20", "-I{home}/include", *given, "-c", str(plain), "-o", target]
+command = ["c++", "-O0", "-w", "-fPIC", "-std=c++20", "-I{home}/include", *given, "-c", str(plain), "-o", target]
 sys.exit(subprocess.run(command).returncode)
 """
 

@@ -219,7 +219,9 @@ def is_device(sdfg: dace.SDFG) -> bool:
 def compile_kernels(source: Path, options: Sequence[str]) -> str:
     """Compile a file of kernels, and return the path of the object."""
     target = source.with_suffix(".o")
-    run(nvcc.compile_command(source, target, [*options, f"-I{DACE_INCLUDE}", f"-I{INCLUDE}"]), source.name, [source])
+    spared = [] if "cub::" in source.read_text() else [f"-I{INCLUDE / 'without_cub'}"]
+    given = [*options, *spared, f"-I{DACE_INCLUDE}", f"-I{INCLUDE}"]
+    run(nvcc.compile_command(source, target, given), source.name, [source])
     return str(target)
 
 
