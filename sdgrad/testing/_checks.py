@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -91,16 +91,15 @@ def check_grads(
     problem = make_problem(f, args, kwargs, reference, wrt, rng)
     tolerance = tolerances(args, rtol, atol)
     reports: list[ArgumentReport] = []
+    known = {i: _references(problem, args[i], i, rng, directions, tolerance[0]) for i in problem.active}
     for mode in modes:
-        if mode == "rev":
-            found = reverse_gradients(f, args, kwargs, problem, gradient, tolerance)
-            for i in problem.active:
-                comparisons = _compare_gradient(problem, i, found[i], tolerance, rng, directions)
-                reports.append(_argument_report(problem, args, i, mode, order=1, comparisons=comparisons))
-        else:
-            for i in problem.active:
-                comparisons = _compare_tangents(f, args, kwargs, problem, i, tolerance, rng, directions)
-                reports.append(_argument_report(problem, args, i, mode, order=1, comparisons=comparisons))
+        found = reverse_gradients(f, args, kwargs, problem, gradient, tolerance) if mode == "rev" else ()
+        for i, references in known.items():
+            if mode == "rev":
+                comparisons = _compare_gradient(references, found[i], tolerance)
+            else:
+                comparisons = _compare_tangents(f, args, kwargs, problem, i, references, tolerance)
+            reports.append(_argument_report(problem, args, i, mode, order=1, comparisons=comparisons))
     report = GradientReport(tuple(reports))
     _raise_unless_passed(f, report)
     if order == 2:
@@ -220,23 +219,38 @@ def _units(argument: Any, rng: np.random.Generator) -> Iterator[tuple[str, np.nd
             yield f"[{', '.join(str(int(i)) for i in index)}]{label}", direction
 
 
-def _compare_gradient(problem: Problem, position: int, found: Any, tolerance, rng, directions) -> list[Comparison]:
-    argument, g = problem.args[position], np.asarray(found)
+@dataclass(frozen=True)
+class References:
+    """What the derivatives of an argument are compared with: a place or a number, the direction, the derivative."""
+
+    elements: tuple[tuple[str, np.ndarray, Derivative], ...]
+    directions: tuple[tuple[str, np.ndarray, Derivative], ...]
+
+
+def _references(problem: Problem, argument: Any, position: int, rng, directions: int, rtol: float) -> References:
+    """The derivatives along elements and random directions, once for all modes: a thousandth of the tolerance off."""
+    units, kind = list(_units(argument, rng)), np.asarray(argument).dtype
+    randoms = [(f"random direction {k}", widened(random_like(argument, rng).astype(kind))) for k in range(directions)]
+
+    def known(where: str, u: np.ndarray) -> tuple[str, np.ndarray, Derivative]:
+        return where, u, derivative(problem, {position: u}, 1e-3 * rtol)
+
+    return References(tuple(known(*x) for x in units), tuple(known(*x) for x in randoms))
+
+
+def _compare_gradient(references: References, found: Any, tolerance: tuple[float, float]) -> list[Comparison]:
+    g = np.asarray(found)
     rtol, atol = tolerance
-    elements = [(w, u, derivative(problem, {position: u})) for w, u in _units(argument, rng)]
-    scale = max((abs(d.value) for _, _, d in elements), default=0.0)
+    scale = max((abs(d.value) for _, _, d in references.elements), default=0.0)
     floor = atol * min(1.0, scale if math.isfinite(scale) else 1.0)
     comparisons = [
         Comparison(where, d.value, inner(g, u), _allowed(floor + rtol * abs(d.value), d), d.method, d.uncertainty)
-        for where, u, d in elements
+        for where, u, d in references.elements
     ]
-    for k in range(directions):
-        u = random_like(argument, rng)
-        d = derivative(problem, {position: u})
+    for where, u, d in references.directions:
         # Errors of single elements, each within rtol, add up to this much.
         spread = rtol * float(np.sum(np.abs(np.nan_to_num(g.astype(u.dtype)) * u)))
         allowed = _allowed(floor * math.sqrt(max(g.size, 1)) + min(spread, 1e3 * rtol * max(scale, abs(d.value))), d)
-        where = f"random direction {k}"
         comparisons.append(Comparison(where, d.value, inner(g, u), allowed, d.method, d.uncertainty))
     return comparisons
 
@@ -265,14 +279,12 @@ def tangent_product(f, args, kwargs, problem: Problem, direction: Mapping[int, n
     return sum(inner(v, np.asarray(t)) for v, t in zip(problem.cotangents, results, strict=True))
 
 
-def _compare_tangents(f, args, kwargs, problem: Problem, position, tolerance, rng, directions) -> list[Comparison]:
+def _compare_tangents(
+    f, args, kwargs, problem: Problem, position: int, references: References, tolerance: tuple[float, float]
+) -> list[Comparison]:
     rtol, atol = tolerance
-    chosen = list(_units(args[position], rng))[:SMALL]
-    chosen += [(f"random direction {k}", random_like(args[position], rng)) for k in range(directions)]
     comparisons = []
-    for where, u in chosen:
-        u = u.astype(np.asarray(args[position]).dtype)
-        d = derivative(problem, {position: widened(u)})
+    for where, u, d in (*references.elements[:SMALL], *references.directions):
         allowed = _allowed(atol + rtol * abs(d.value), d)
         found = tangent_product(f, args, kwargs, problem, {position: u})
         comparisons.append(Comparison(where, d.value, found, allowed, d.method, d.uncertainty))
