@@ -53,12 +53,14 @@ def defined_name(value: ast.expr, body: Sequence[Instr]) -> str | None:
 
 def rename_instr(instr: Instr, names: Mapping[str, str], symbols: Mapping[str, Expr]) -> Instr:
     """Return an instruction with local names renamed and symbols (parameters) replaced by expressions."""
-    if isinstance(instr, Let):
-        env: dict[str, ast.expr] = {old: code.name(new) for old, new in names.items()}
-        env |= {s: to_ast(e) for s, e in symbols.items()}
-        return Let(names.get(instr.name, instr.name), code.rename(instr.expr, env))
-    values = {**{old: sym(new) for old, new in names.items()}, **symbols}
-    index = tuple(substitute(i, values) for i in instr.index)
+    if isinstance(instr, Let):  # it mentions few of many names: an environment of all would take longer than the rest
+        env: dict[str, ast.expr] = {n: code.name(names[n]) for n in instr.names if n in names}
+        env |= {n: to_ast(symbols[n]) for n in instr.names if n in symbols}
+        own = names.get(instr.name, instr.name)
+        return Let(own, code.rename(instr.expr, env)) if env or own != instr.name else instr
+    used = free_names(*instr.index)
+    values = {n: symbols[n] if n in symbols else sym(names[n]) for n in used if n in symbols or n in names}
+    index = tuple(substitute(i, values) for i in instr.index) if values else instr.index
     guard = names.get(instr.guard, instr.guard) if instr.guard else None
     if isinstance(instr, Load):
         return Load(names.get(instr.name, instr.name), instr.container, index, guard)

@@ -187,7 +187,7 @@ def _access(access: Load | Store, places: Places) -> Load | Store:
     """Return an access of another container, or of a part of one."""
     to = places.get(access.container, access.container)
     if isinstance(to, str):
-        return replace(access, container=to)
+        return replace(access, container=to) if to != access.container else access
     return replace(access, container=to.container, index=to.index(access.index))
 
 
