@@ -38,6 +38,9 @@ class Race(Exception):
     """An optimised program whose result depends on the order of what has none."""
 
 
+_held: list = [None, False]  # the program that was checked last, and whether for races
+
+
 class Broken(Exception):
     """A pass left a program that does not keep its phase's promise."""
 
@@ -54,9 +57,13 @@ def hold(step: passes.Pass, program) -> None:
     :raises Broken: a name or a container is used that is not there.
     :raises Race: instances of a parallel map meet.
     """
+    scheduled = step.phase >= passes.Phase.SCHEDULED
+    if _held[0] is program and _held[1] == scheduled:  # this pass left it as the one before did
+        return
+    _held[:] = [program, scheduled]
     if missing := undefined(program):
         raise Broken(f"{step.name}: {missing[0]}")
-    if step.phase < passes.Phase.SCHEDULED:
+    if not scheduled:
         return
     if found := races(program):
         raise Race("\n".join((f"after {step.name}:", *found)))
