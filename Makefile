@@ -7,7 +7,7 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test lint bench clean clean-env
+.PHONY: help env demo test lint docs bench clean clean-env
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,11 @@ lint: $(VENV)/.installed-test  ## check style (ruff) and types (mypy)
 	@echo "== checking style and types"
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+
+docs: $(VENV)/.installed-docs  ## build the documentation site in build/docs
+	@echo "== building the documentation"
+	@$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs build/docs
+	@echo "open build/docs/index.html"
 
 bench: $(VENV)/.installed-bench  ## compare gradients with JAX and dace.autodiff; options: ARGS="--kernels gemm,mlp --sizes small"
 	@echo "== running the benchmarks"
