@@ -5,9 +5,11 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 WORKERS ?= 2
+MINUTES ?= 10
+SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test lint docs bench clean clean-env
+.PHONY: help env demo test lint fuzz docs bench clean clean-env
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +28,10 @@ lint: $(VENV)/.installed-test  ## check style (ruff) and types (mypy)
 	@echo "== checking style and types"
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+
+fuzz: $(VENV)/.installed-test  ## check random programs; options: MINUTES=60 SEED=7 ARGS="--way graph"
+	@echo "== random programs for $(MINUTES) minutes, from seed $(SEED)"
+	@$(BIN)/python tests/fuzz/run.py --minutes $(MINUTES) --count $$(( $(MINUTES) * 200 )) --seed $(SEED) --jobs $(WORKERS) --reduce $(ARGS)
 
 docs: $(VENV)/.installed-docs  ## build the documentation site in build/docs
 	@echo "== building the documentation"

@@ -35,7 +35,8 @@ console = Console()
 
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=200, help="how many programs")
+    parser.add_argument("--count", type=int, default=200, help="how many programs, at most")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no other program after so many")
     parser.add_argument("--seed", type=int, default=1, help="the first one's seed; the others follow")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--size", type=int, default=12, help="statements in a program, at most")
@@ -78,8 +79,12 @@ class Pool:
             waiting = {
                 threads.submit(self.check, text, self.way(k)): name for k, (name, text) in enumerate(programs.items())
             }
+            end = time.monotonic() + 60 * self.chosen.minutes
             for done in track(as_completed(waiting), "checking", total=len(waiting), console=console):
                 yield waiting[done], done.result()
+                if time.monotonic() > end:
+                    threads.shutdown(wait=False, cancel_futures=True)
+                    break
 
     def way(self, k: int) -> str:
         """How a program is differentiated: of functions, every tenth one has a limit of memory."""
