@@ -26,7 +26,7 @@ def flat(found):
 
 
 def taken_by(meter, call):
-    """What a call returns, and the bytes that it takes: the fewer of two, since Python's own tables grow now and then."""
+    """What a call returns, and the bytes that it takes: the fewer of two, since Python may allocate for itself."""
     counts = []
     for _ in range(2):
         found = None
