@@ -25,6 +25,19 @@ def flat(found):
     return [np.asarray(v) for v in (value, *(gradients if isinstance(gradients, tuple) else (gradients,)))]
 
 
+def taken_by(meter, call):
+    """What a call returns, and the bytes that it takes: the fewer of two, since Python may allocate for itself."""
+    counts = []
+    for _ in range(2):
+        found = None
+        gc.collect()
+        sdgrad.free_memory()
+        before = meter.meter_start()
+        found = call()
+        counts.append(meter.meter_most() - before)
+    return found, min(counts)
+
+
 def measured(meter, f):
     """Rows of a limit, the bytes allowed and taken, and the error of the results relative to those without a limit."""
     args = programs.arguments(f)
@@ -44,11 +57,8 @@ def measured(meter, f):
             continue
         error = max(float(np.max(np.abs(a - b)) / np.max(np.abs(b))) for a, b in zip(found, whole, strict=True))
         del found
-        gc.collect()
-        sdgrad.free_memory()
-        before = meter.meter_start()
-        limited(*args)
-        yield {"limit": limit, "allowed": allowed, "taken": meter.meter_most() - before, "error": error}
+        _, taken = taken_by(meter, lambda limited=limited: limited(*args))
+        yield {"limit": limit, "allowed": allowed, "taken": taken, "error": error}
 
 
 def model():
@@ -75,10 +85,7 @@ def pulled_back(meter, vjp, cotangent):
 
     def taken(limit):
         called(limit)
-        gc.collect()
-        sdgrad.free_memory()
-        before = meter.meter_start()
-        return called(limit), meter.meter_most() - before
+        return taken_by(meter, lambda: called(limit))
 
     whole, most = taken(None)
     least = refused(called, 1)
