@@ -62,15 +62,24 @@ warnings.filterwarnings("ignore", message="Using sets for connectors")
 __version__ = "0.1.0"
 
 
+_MODULES, _OF_TORCH = ("onnx", "torch"), ("Module", "module")
+"""What needs packages of its own: no part of ``from sdgrad import *``."""
+
+
 def __getattr__(name: str) -> Any:
     """Import parts that need packages of their own, or parts of SciPy, when they are asked for."""
-    if name in ("onnx", "torch"):
+    if name in _MODULES:
         return importlib.import_module(f"sdgrad.{name}")
     if name in ("fixed_point", "linear_solve", "minimize", "root", "solve_ivp"):
         return getattr(sdgrad.solvers, name)
-    if name in ("Module", "module"):
+    if name in _OF_TORCH:
         return getattr(importlib.import_module("sdgrad.torch"), name)
     raise AttributeError(f"module 'sdgrad' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    """List the public names, and not the rooms that they come from."""
+    return sorted([*__all__, *_MODULES, *_OF_TORCH, *(n for n in globals() if n.startswith("__"))])
 
 
 __all__ = [
