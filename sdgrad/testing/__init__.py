@@ -9,12 +9,9 @@ Re(sum(conj(v) * y))``, and the gradient ``g`` of an input ``x`` is the array fo
 * dx))``. For real numbers this is the usual gradient, for complex ones PyTorch's.
 
 The reference is the derivative of ``t -> L(x + t * u)`` at zero. Where the function takes complex numbers and
-is analytic, that is the complex step ``Im L(x + i h u) / h``, exact to rounding [1]_. It is believed only
-where it agrees with the other way, central differences extrapolated to step zero, which estimate their own
-error [2]_.
-
-.. [1] Martins, Sturdza, Alonso: The complex-step derivative approximation. ACM TOMS 29 (2003).
-.. [2] Ridders: Accurate computation of F'(x) and F'(x)F''(x). Advances in Engineering Software 4 (1982).
+is analytic, that is the complex step ``Im L(x + i h u) / h``, exact to rounding (Martins, Sturdza & Alonso, ACM
+TOMS 29, 2003). It is believed only where it agrees with the other way, central differences extrapolated to step
+zero, which estimate their own error (Ridders, Advances in Engineering Software 4, 1982).
 """
 
 from sdgrad.testing._checks import TOLERANCES, check_grads
