@@ -57,9 +57,7 @@ assert np.isclose(gradient @ direction, (there - back) / 2e-4, rtol=1e-6)
 
 bounds = [(0, None)] * start.size  # nothing cools the plate but its edges
 options = {"ftol": 1e-7, "maxcor": 20}
-fit = minimize(
-    value_and_gradient, start, (measured, smoothness), "L-BFGS-B", jac=True, bounds=bounds, options=options
-)
+fit = minimize(value_and_gradient, start, (measured, smoothness), "L-BFGS-B", jac=True, bounds=bounds, options=options)
 found = fit.x.reshape(SIZE, SIZE)
 error = np.linalg.norm(found - truth) / np.linalg.norm(truth)
 power = np.sum(found) / np.sum(truth)
