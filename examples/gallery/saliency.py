@@ -1,6 +1,6 @@
 """Which pixels made a classifier say "three"? The gradient of its answer by the picture, from an ONNX file.
 
-scikit-learn trains a small network on its digits, and skl2onnx writes it to a file. The file is all that is needed then.
+scikit-learn trains a small network on its digits, and skl2onnx writes it to a file: all that is needed then.
 """
 
 import sys
