@@ -1,7 +1,7 @@
 """Two pictures of the same thing, one of them turned, sheared and moved: the affine map between them is found.
 
-The picture is read between its pixels, and the gradient goes through these positions. They are compared blurred
-first, where far details still attract each other.
+The picture is read between its pixels, and the gradient goes through these positions. Blurred pictures are
+compared first, where far details still attract each other.
 """
 
 import sys
