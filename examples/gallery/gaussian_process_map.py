@@ -20,7 +20,7 @@ STATIONS, NOISE, WIDTH = 50, 0.3, 100.0  # noise in mm, width in km
 
 
 def covariance(a, b, parameters):
-    """How much the rain at places `a` and `b` has in common. The first four parameters are logarithms: all but the angle."""
+    """How much the rain at two places has in common. The parameters are logarithms, but for the angle."""
     height, long, short, direction = np.exp(parameters[0]), np.exp(parameters[2]), np.exp(parameters[3]), parameters[4]
     apart = a[:, None, :] - b[None, :, :]
     along = (np.cos(direction) * apart[:, :, 0] + np.sin(direction) * apart[:, :, 1]) / long
