@@ -29,7 +29,7 @@ def covariance(a, b, parameters):
 
 
 def negative_log_likelihood(parameters, places, rain):
-    """Minus the logarithm of the probability of the data; and a mild prior, wide enough for any weather."""
+    """Minus the logarithm of the probability of the data, with a mild prior for both lengths."""
     K = covariance(places, places, parameters) + np.exp(2 * parameters[1]) * np.eye(STATIONS)
     L = np.linalg.cholesky(K)
     whitened = np.linalg.solve(L, rain)
