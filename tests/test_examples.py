@@ -1,4 +1,4 @@
-"""Every script in ``examples`` runs: they hold their own assertions. (``make demo`` runs the demo.)"""
+"""Every script in ``examples`` and its gallery runs: they hold their own assertions. (``make demo`` runs the demo.)"""
 
 import runpy
 import sys
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted(p for p in (Path(__file__).parents[1] / "examples").glob("*.py") if p.stem != "demo")
+FOLDER = Path(__file__).parents[1] / "examples"
+EXAMPLES = sorted(p for p in (*FOLDER.glob("*.py"), *FOLDER.glob("gallery/*.py")) if p.stem != "demo")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
