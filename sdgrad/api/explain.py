@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import linecache
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
@@ -13,8 +11,11 @@ import sympy
 
 from sdgrad.analysis.needs import leaf_needs
 from sdgrad.analysis.paths import Path, nodes_with_paths
+from sdgrad.api.explain_page import page, picture
+from sdgrad.api.explain_statements import AGAIN, FREE, STORED, UNDONE, Statement, Value
+from sdgrad.api.explain_summary import Summary, order_of
 from sdgrad.api.gradient import DiskLimit, GradFunction, MemoryLimit, value_and_grad
-from sdgrad.api.memory_picture import svg, table
+from sdgrad.api.memory_picture import table
 from sdgrad.autodiff.differentiate import Differentiated
 from sdgrad.autodiff.request import Request
 from sdgrad.config import in_memory_of
@@ -47,45 +48,8 @@ from sdgrad.specialize.arguments import Call
 from sdgrad.tape.plan import Kept
 
 AGAIN_FROM_STATES = "a loop that keeps some states, runs again from these, and backwards a few trips at a time"
-STORED, UNDONE, AGAIN, FREE = "stored", "put back", "computed again", "still there"
-
-
-@dataclass(frozen=True)
-class Value:
-    """A value that an adjoint needs: where it comes from, and what that costs."""
-
-    what: str
-    how: str  # stored, put back, computed again, still there
-    where: str = ""
-    formula: str = ""  # bytes
-    size: int | None = None  # bytes, where the sizes are known
-
-    def __str__(self) -> str:
-        size = f" ({self.size:,} bytes)" if self.size is not None else ""
-        where = f" in {self.where}" if self.where else ""
-        return f"{self.what}: {self.how}{where}" + (f", {self.formula}{size}" if self.formula else "")
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A node of the primal program with its adjoint."""
-
-    path: Path
-    source: Source
-    primal: tuple[str, ...]
-    adjoint: tuple[str, ...]
-    active: bool
-    values: tuple[Value, ...]
-    schedule: str  # of the adjoint: how its instances run, and why
-
-    @property
-    def line(self) -> str:
-        """Return the text of the source line."""
-        return (
-            linecache.getline(self.source.file, self.source.line).strip()
-            if self.source.file and self.source.line
-            else ""
-        )
+LARGEST = 3
+"""Tapes in the summary."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +60,7 @@ class Explanation:
     wrt: tuple[str, ...]
     statements: tuple[Statement, ...]
     tape: tuple[Value, ...]
+    summary: Summary
     memory: Timeline | None = None  # None: of sizes that are known when the program runs
     limit: int | None = None  # bytes
 
@@ -105,34 +70,44 @@ class Explanation:
         sizes = [v.size for v in self.tape]
         return None if None in sizes else sum(s for s in sizes if s is not None)
 
+    @property
+    def kept(self) -> str:
+        """Return the size of the tape as text."""
+        return f"{self.bytes_kept:,} bytes" if self.bytes_kept is not None else "a size known at run time"
+
     def __str__(self) -> str:
         out = self.head()
         out += table(self.memory) if self.memory is not None else ()
+        seen: set[tuple[str, ...]] = set()
         for s in self.statements:
-            place = (
-                f"{FilePath(s.source.file).name}:{s.source.line}" if s.source.file and s.source.line else s.source.label
-            )
-            out += ["", f"{place}: {s.line}" if s.line else place]
+            out += ["", f"{s.place}: {s.line}" if s.line else s.place]
             out += [f"    {text}" for text in s.primal]
             if not s.active:
                 out.append("  no derivative passes")
                 continue
             out += [f"  needs {value}" for value in s.values] or ["  needs no value"]
             out.append(f"  adjoint: {s.schedule}")
-            out += [f"    {text}" for text in s.adjoint]
+            out += [f"    {text}" for text in s.adjoint] if s.adjoint not in seen else ["    as above"]
+            seen |= {s.adjoint} if s.adjoint else set()
         return "\n".join(out)
 
     def head(self) -> list[str]:
-        """Return lines about the whole: the tape, or the limit, within which sizes of tapes are those of a plan."""
+        """Return lines about the whole: what it costs, and the tape, or the limit that it keeps."""
         what = f"gradient of {self.name} by {', '.join(self.wrt)}"
+        summary = [f"  {line}" for line in self.summary.lines()]
         if self.limit is not None:
-            return [f"{what}, within {shown(self.limit)}"]
-        kept = f"{self.bytes_kept:,} bytes" if self.bytes_kept is not None else "a size known at run time"
-        return [f"{what}; the tape takes {kept}", *(f"  {value}" for value in self.tape)]
+            return [f"{what}, within {shown(self.limit)}", *summary]
+        largest = sorted(self.tape, key=lambda v: -(v.size or 0))[:LARGEST]
+        more = [f"  and {len(self.tape) - LARGEST} more"] if len(self.tape) > LARGEST else []
+        return [f"{what}; the tape takes {self.kept}", *(f"  {value}" for value in largest), *more, *summary]
 
     def to_html(self, path: str | FilePath) -> FilePath:
         """Write one self-contained page with primal and adjoint side by side, and return its path."""
-        FilePath(path).write_text(page(self), encoding="utf-8")
+        title = f"Gradient of {self.name} by {', '.join(self.wrt)}"
+        kept = f"The tape takes {self.kept}"
+        drawn = picture(self.memory, self.limit) if self.memory is not None else ""
+        text = page(title, (*self.summary.lines(), kept), drawn, self.tape, self.statements)
+        FilePath(path).write_text(text, encoding="utf-8")
         return FilePath(path)
 
 
@@ -187,7 +162,8 @@ def explanation(result: Differentiated, wrt: tuple[str, ...]) -> Explanation:
         if not isinstance(node, (Scope, SymbolAssign))
     ]
     tape = tuple(_kept(c, result) for c in result.plan.tape_containers)
-    return Explanation(result.normalized.name, wrt, tuple(statements), tape)
+    summary = Summary.of(optimize(result.program))
+    return Explanation(result.normalized.name, wrt, tuple(statements), tape, summary)
 
 
 def _plain(block: Block) -> Iterator[Node]:
@@ -209,7 +185,7 @@ def _statement(path: Path, node: Node, result: Differentiated, adjoints: dict[So
     mine = adjoints.get(node.source, []) if _is_active(path, result) else []
     text = tuple(line for n in mine for line in lines(n))
     values = _values(path, node, result) if isinstance(node, Leaf) else _operands(path, result)
-    schedule = "; ".join(dict.fromkeys(_schedule(n) for n in mine)) or "nothing to do"
+    schedule = "; ".join(dict.fromkeys(order_of(n) for n in mine)) or "nothing to do"
     return Statement(
         path, node.source, tuple(lines(node)), text, bool(result.activity.names.get(path)), values, schedule
     )
@@ -271,79 +247,3 @@ def _kept(tape: Container, result: Differentiated, what: str = "") -> Value:
     shape = " * ".join(map(str, tape.shape)) or "1"
     number = int(size) if size.is_number else None
     return Value(what or tape.name, STORED, tape.name, f"{shape} * {tape.dtype.bytes} bytes", number)
-
-
-def _schedule(node: Node) -> str:
-    """Say in which order the instances of an adjoint run."""
-    if isinstance(node, NodeCall):
-        return f"one call of {node.kind}"
-    assert isinstance(node, Leaf)
-    if not node.params:
-        return "once"
-    if node.sequential:
-        return "one instance after another: several may add to one element"
-    few = "Sequential" in str(node.schedule)
-    return "instances are independent" + (", in one thread: they are few" if few else ", in threads")
-
-
-# --- as a page
-STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 78rem; padding: 0 1rem; color: #1c2430; }
-h1 { font-size: 1.4rem; }
-code, pre { font: 13px/1.4 ui-monospace, monospace; }
-pre { margin: 0; white-space: pre-wrap; }
-table { border-collapse: collapse; width: 100%; table-layout: fixed; }
-td, th { border-top: 1px solid #d4dae3; padding: .5rem; text-align: left; vertical-align: top; width: 50%; }
-.line { font-weight: 600; }
-.where { color: #66707f; font-size: .85rem; }
-ul { margin: .3rem 0; padding-left: 1.2rem; }
-.stored { color: #a8320c; }
-.free { color: #1c7a3f; }
-.again { color: #8a6100; }
-.idle td { color: #8a93a1; }
-@media (prefers-color-scheme: dark) {
-  body { background: #14181f; color: #dde3ec; }
-  td, th { border-color: #333c49; }
-  .stored { color: #ff9a76; } .free { color: #7fd49b; } .again { color: #e2bd5c; }
-}
-"""
-CLASSES = {STORED: "stored", FREE: "free", AGAIN: "again", UNDONE: "again"}
-
-
-def page(what: Explanation) -> str:
-    """Return the explanation as one HTML page without anything from outside."""
-    kept = f"{what.bytes_kept:,} bytes" if what.bytes_kept is not None else "a size known at run time"
-    rows = "\n".join(_row(s) for s in what.statements)
-    tape = "".join(f"<li class='stored'>{html.escape(str(v))}</li>" for v in what.tape) or "<li>nothing</li>"
-    title = html.escape(f"Gradient of {what.name} by {', '.join(what.wrt)}")
-    return (
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        f"<title>{title}</title><style>{STYLE}</style></head>"
-        f"<body><h1>{title}</h1>{_bytes(what)}<p>The tape takes {kept}:</p><ul>{tape}</ul>"
-        "<p>Statements run down on the left; their adjoints run up on the right.</p>"
-        f"<table><tr><th>program</th><th>its adjoint</th></tr>\n{rows}\n</table></body></html>\n"
-    )
-
-
-def _bytes(what: Explanation) -> str:
-    """Return the picture of the bytes over the program, if they are known."""
-    if what.memory is None:
-        return ""
-    most = what.memory.always + int(what.memory.live.max(initial=0))
-    limit = f", of a limit of {what.limit:,}" if what.limit is not None else ""
-    head = f"<p>Memory beside the arguments, at most {most:,} bytes{limit}; forward, then backward:</p>"
-    return head + svg(what.memory, what.limit)
-
-
-def _row(s: Statement) -> str:
-    """Return a statement and its adjoint as a row of the page's table."""
-    place = f"{FilePath(s.source.file).name}:{s.source.line}" if s.source.file and s.source.line else s.source.label
-    needs = "".join(f"<li class='{CLASSES[v.how]}'>{html.escape(str(v))}</li>" for v in s.values)
-    left = (
-        f"<div class='line'><code>{html.escape(s.line)}</code></div><div class='where'>{html.escape(place)}</div>"
-        f"<pre>{html.escape(chr(10).join(s.primal))}</pre>"
-    )
-    if not s.active:
-        return f"<tr class='idle'><td>{left}</td><td>no derivative passes</td></tr>"
-    right = f"<ul>{needs or '<li>needs no value</li>'}</ul><div class='where'>{html.escape(s.schedule)}</div>"
-    return f"<tr><td>{left}</td><td>{right}<pre>{html.escape(chr(10).join(s.adjoint))}</pre></td></tr>"

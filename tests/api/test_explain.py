@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sdgrad
-from sdgrad.api.explain import AGAIN, FREE, STORED, UNDONE
+from sdgrad.api.explain_statements import AGAIN, FREE, STORED, UNDONE
 from sdgrad.errors import NotScalarError
 
 X = np.linspace(0.1, 1.0, 6)
@@ -74,7 +74,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attributes):
         assert not {"src", "href"} & {name for name, _ in attributes}
         self.cells += tag == "td"
-        if tag != "meta":
+        if tag not in ("meta", "input"):
             self.open.append(tag)
 
     def handle_endtag(self, tag):
@@ -109,3 +109,28 @@ def test_what_grad_has_returned():
     found = str(sdgrad.explain(sdgrad.grad(product, "y"), x, y))
     assert found == str(sdgrad.explain(product, x, y, wrt="y"))
     assert "gradient of product by y" in found
+
+
+def stepped(u, w):
+    for _ in range(50):
+        u[1:-1] = np.sin(u[:-2] * u[2:])
+    return np.sum((w @ u) ** 2)
+
+
+def test_the_summary_says_what_the_whole_costs():
+    """By a program whose loop takes most of the time, and whose product with a matrix is a call."""
+    u = np.linspace(0.1, 1.0, 2000)
+    summary = sdgrad.explain(stepped, u, np.ones((300, 2000)), wrt=("u", "w")).summary
+    assert 1e-4 < summary.seconds < 1.0
+    assert sum(summary.calls.values()) >= 2 and summary.slowest.what == "a loop, one trip after another"
+    text = "\n".join(summary.lines())
+    assert "np.sin(u[:-2] * u[2:])" in text and "by estimate" in text and "nests: " in text
+
+
+def test_an_adjoint_is_written_once():
+    """Two statements of one line share it."""
+    text = str(sdgrad.explain(stepped, np.ones(6), np.ones((2, 6))))
+    (adjoint,) = {
+        s.adjoint for s in sdgrad.explain(stepped, np.ones(6), np.ones((2, 6))).statements if "cos" in str(s.adjoint)
+    }
+    assert text.count("\n".join(f"    {line}" for line in adjoint)) == 1
