@@ -123,8 +123,11 @@ class Model:
             if len(cotangents) != len(shapes):
                 raise ArgumentError(f"expected {len(shapes)} cotangents, one for each output, found {len(cotangents)}")
             given: dict[str, Any] = {}
-            for (n, value), c, shape in zip(tape.outputs.items(), cotangents, shapes, strict=True):
+            for (n, value), own, c, shape in zip(tape.outputs.items(), self.outputs, cotangents, shapes, strict=True):
                 if c is not None:
+                    if value.dtype.kind not in "fc":
+                        kind = f"holds {value.dtype} numbers, which have no derivative"
+                        raise ArgumentError(f"output '{own}' {kind}: give None as its cotangent")
                     given[n] = matching(c, np.empty(shape, value.dtype), f"cotangent of {n}").reshape(np.shape(value))
             found = Backward(self.function, wanted)(tape, **given)
             kind = next((v for v in arguments.values() if is_tensor(v)), None)

@@ -129,8 +129,13 @@ def _in_place(function: Any) -> str:
 def called_as_it_is(recorder: Any, function: Any, args: tuple, kwargs: dict) -> Any:
     """Call a function with what it is given; one of a library may call functions that return recorded values.
 
-    :raises ParseError: it needs their content.
+    :raises ParseError: it needs their content, or switches PyTorch's gradients off.
     """
+    if switch := _without_gradients(function, args):
+        raise ParseError(
+            f"torch.{switch} would change nothing in a recorded function: for a value through which no derivative "
+            "passes, write sdgrad.stop_gradient(value)"
+        )
     if not (is_library_function(function) and any(map(_is_users_function, (*args, *kwargs.values())))):
         return function(*args, **kwargs)
     told = (
@@ -144,6 +149,17 @@ def called_as_it_is(recorder: Any, function: Any, args: tuple, kwargs: dict) -> 
     except Restart:  # it may ask for content again and again
         recorder.hints.caller = ParseError(f"{shown_line(recorder.where())}{told}")
         raise
+
+
+def _without_gradients(function: Any, args: tuple) -> str:
+    """Return the name of what switches PyTorch's gradients off, as a context or a decorator; "" if nothing does."""
+    kind = (
+        type(args[0]) if getattr(function, "__name__", "") == "clone" and args else function
+    )  # decorators make clones
+    if getattr(kind, "__module__", None) != "torch.autograd.grad_mode":
+        return ""
+    off = kind.__name__ in ("no_grad", "inference_mode") or kind.__name__ == "set_grad_enabled" and args == (False,)
+    return kind.__name__ if off else ""
 
 
 def _is_users_function(value: Any) -> bool:

@@ -107,3 +107,14 @@ def test_a_dict_of_cotangents_for_one_result():
     _, pullback = sdgrad.vjp(lambda x: np.sum(x * x), np.ones(3))
     with pytest.raises(sdgrad.errors.ArgumentError, match="there is one result, which is none"):
         pullback({"a": 1.0})
+
+
+@pytest.mark.parametrize("count", [2, 20])
+def test_products_of_a_vector_with_many_rows(count):
+    """Twenty of them are worth a product with a matrix, which no other dimension is left for: that was an error."""
+    rng = np.random.default_rng(0)
+    w, rows, y = rng.random(3), rng.random((count, 3)), rng.random(count)
+    found = sdgrad.vmap(lambda w, x: w @ x, in_axes=(None, 0))(w, rows)
+    np.testing.assert_allclose(found, rows @ w, rtol=1e-13)
+    slopes = sdgrad.vmap(sdgrad.grad(lambda w, x, y: (w @ x - y) ** 2), in_axes=(None, 0, 0))(w, rows, y)
+    np.testing.assert_allclose(slopes, 2 * (rows @ w - y)[:, None] * rows, rtol=1e-12)

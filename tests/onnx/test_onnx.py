@@ -13,6 +13,7 @@ import sdgrad
 import sdgrad.onnx
 from sdgrad import cli
 from sdgrad import onnx_ops as operators
+from sdgrad.errors import ArgumentError
 from sdgrad.onnx.backend import SdgradBackend
 
 RNG = np.random.default_rng(3)
@@ -499,3 +500,14 @@ def test_command_line(path, tmp_path, capsys):
     assert "gradient_x" in header and "cotangent" in header
     assert cli.main(["onnx", "info", str(tmp_path / "missing.onnx")]) == 1
     assert "there is no file" in capsys.readouterr().err
+
+
+def test_a_cotangent_of_whole_numbers_is_refused_by_name():
+    """It had been by a name that nobody wrote."""
+    nodes = [helper.make_node("ArgMax", ["x"], ["label"], axis=1, keepdims=0), helper.make_node("Tanh", ["x"], ["y"])]
+    outputs = {"label": (T.INT64, [6]), "y": (T.FLOAT, [6, 2])}
+    model = sdgrad.onnx.load(made(nodes, {"x": (T.FLOAT, [6, 2])}, outputs))
+    (_, y), pullback = model.vjp(X)
+    with pytest.raises(ArgumentError, match="output 'label' holds int64 numbers.*give None"):
+        pullback(np.zeros(6, np.int64), np.ones((6, 2), np.float32))
+    assert_close(pullback(None, np.ones_like(y))["x"], 1 - np.tanh(X) ** 2, 1e-4, "gradient")

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import sdgrad
-from sdgrad.errors import ArgumentError, CaptureError
+from sdgrad.errors import ArgumentError, CaptureError, ParseError
 
 INF, NAN = float("inf"), float("nan")
 
@@ -370,3 +370,44 @@ def test_transforms_of_torch_func_are_refused(transform, made):
     with pytest.raises(ArgumentError, match="torch.func .*do not transform compiled code: call .backward"):
         transform(made)(x)
     assert made(x).shape in ((), (1, 1))  # the refusal leaves nothing behind
+
+
+@torch.no_grad()
+def without_gradient(x):
+    return x.sum()
+
+
+def in_a_context(x):
+    with torch.no_grad():
+        y = x.sum()
+    return (x * y).sum()
+
+
+def in_inference_mode(x):
+    with torch.inference_mode():
+        y = x.sum()
+    return (x * y).sum()
+
+
+def switched(x):
+    torch.set_grad_enabled(False)
+    return (x * x.sum()).sum()
+
+
+def decorated(x):
+    return (x * without_gradient(x)).sum()
+
+
+def enabled(x):
+    with torch.enable_grad():
+        return (x * x).sum()
+
+
+@pytest.mark.parametrize("f", [in_a_context, in_inference_mode, switched, decorated], ids=lambda f: f.__name__)
+def test_switches_of_gradients_are_refused_in_recorded_functions(f):
+    """They changed nothing there: the gradient of PyTorch was another one."""
+    with pytest.raises(ParseError, match="write sdgrad.stop_gradient"):
+        sdgrad.grad(f)(t(0.5, 1.5))
+    assert torch.is_grad_enabled()
+    with torch.no_grad():
+        torch.testing.assert_close(sdgrad.grad(enabled)(t(0.5, 1.5)), t(1.0, 3.0))

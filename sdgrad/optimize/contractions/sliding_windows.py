@@ -98,7 +98,7 @@ class Trips:
 
     def pays(self, window: Window, others: Sequence[Param]) -> bool:
         """True if the largest product of an iteration is known to have enough multiplications."""
-        size, work = self.evaluated(window.last - window.first), sympy.prod([q.count for q in others])
+        size, work = self.evaluated(window.last - window.first), sympy.Mul(*(q.count for q in others))
         if size is None or not work.is_number:
             return False
         return int(work) * (int(size.max()) + 1) >= config.machine.strip_multiplications
