@@ -131,7 +131,7 @@ def called_as_it_is(recorder: Any, function: Any, args: tuple, kwargs: dict) -> 
 
     :raises ParseError: it needs their content, or switches PyTorch's gradients off.
     """
-    if switch := _without_gradients(function, args):
+    if switch := _without_gradients(function, args, kwargs):
         raise ParseError(
             f"torch.{switch} would change nothing in a recorded function: for a value through which no derivative "
             "passes, write sdgrad.stop_gradient(value)"
@@ -151,14 +151,14 @@ def called_as_it_is(recorder: Any, function: Any, args: tuple, kwargs: dict) -> 
         raise
 
 
-def _without_gradients(function: Any, args: tuple) -> str:
+def _without_gradients(function: Any, args: tuple, kwargs: dict) -> str:
     """Return the name of what switches PyTorch's gradients off, as a context or a decorator; "" if nothing does."""
-    kind = (
-        type(args[0]) if getattr(function, "__name__", "") == "clone" and args else function
-    )  # decorators make clones
+    is_clone = getattr(function, "__name__", "") == "clone" and args  # of a decorator, in each call
+    kind = type(args[0]) if is_clone else function
     if getattr(kind, "__module__", None) != "torch.autograd.grad_mode":
         return ""
-    off = kind.__name__ in ("no_grad", "inference_mode") or kind.__name__ == "set_grad_enabled" and args == (False,)
+    off = kind.__name__ in ("no_grad", "inference_mode")
+    off = off or kind.__name__ == "set_grad_enabled" and False in (*args, *kwargs.values())
     return kind.__name__ if off else ""
 
 

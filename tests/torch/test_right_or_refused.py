@@ -390,7 +390,7 @@ def in_inference_mode(x):
 
 
 def switched(x):
-    torch.set_grad_enabled(False)
+    torch.set_grad_enabled(mode=False)
     return (x * x.sum()).sum()
 
 
