@@ -126,8 +126,8 @@ class Model:
             for (n, value), own, c, shape in zip(tape.outputs.items(), self.outputs, cotangents, shapes, strict=True):
                 if c is not None:
                     if value.dtype.kind not in "fc":
-                        kind = f"holds {value.dtype} numbers, which have no derivative"
-                        raise ArgumentError(f"output '{own}' {kind}: give None as its cotangent")
+                        told = f"holds {value.dtype} numbers, which have no derivative: give None as its cotangent"
+                        raise ArgumentError(f"output '{own}' {told}")
                     given[n] = matching(c, np.empty(shape, value.dtype), f"cotangent of {n}").reshape(np.shape(value))
             found = Backward(self.function, wanted)(tape, **given)
             kind = next((v for v in arguments.values() if is_tensor(v)), None)
