@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sdgrad.analysis.paths import Path
-from sdgrad.api.explain_summary import file_and_line, text_of
+from sdgrad.program.source_lines import file_and_line, text_of
 from sdgrad.program.tree import Source
 
 STORED, UNDONE, AGAIN, FREE = "stored", "put back", "computed again", "still there"

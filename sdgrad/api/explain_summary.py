@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import linecache
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from sdgrad.memory.durations import seconds
+from sdgrad.program.source_lines import file_and_line, text_of
 from sdgrad.program.tree import Leaf, Loop, Node, NodeCall, Program, Scope, Source, walk
 
 IN_THREADS = "instances are independent, in threads"
@@ -79,16 +78,6 @@ def order_of(node: Node) -> str:
     if node.sequential:
         return IN_ORDER
     return IN_ONE_THREAD if "Sequential" in str(node.schedule) else IN_THREADS
-
-
-def file_and_line(source: Source) -> str:
-    """Return the name of the file, and the number of the line; the label of a node that has none."""
-    return f"{Path(source.file).name}:{source.line}" if source.file and source.line else source.label
-
-
-def text_of(source: Source) -> str:
-    """Return the text of a line of the user's."""
-    return linecache.getline(source.file, source.line).strip() if source.file and source.line else ""
 
 
 def _what(node: Node) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import dace
@@ -13,6 +11,7 @@ import numpy as np
 
 from sdgrad.pipeline import to_plain_graph
 from sdgrad.program.recorded import remember
+from sdgrad.program.source_lines import file_and_line, text_of
 from sdgrad.program.tree import Branch, Loop, Node, Program, Scope, children, lines, with_children
 from sdgrad.record.function import record
 from sdgrad.record.known_content import with_content
@@ -48,9 +47,9 @@ def _shown(block: tuple[Node, ...], indent: str, last: list[str]) -> Iterator[st
     """Yield nodes as text, each after the line of the user's code that it comes from."""
     for node in block:
         source = node.source
-        if source.file and source.line and (place := f"{Path(source.file).name}:{source.line}") != last[0]:
+        if source.file and source.line and (place := file_and_line(source)) != last[0]:
             last[0] = place
-            yield f"{indent}# {place}  {linecache.getline(source.file, source.line).strip()}"
+            yield f"{indent}# {place}  {text_of(source)}"
         if isinstance(node, (Scope, Loop, Branch)):
             parts = children(node)
             heads = list(lines(with_children(node, ((),) * len(parts))))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -14,6 +12,7 @@ from sdgrad.memory.arena import size_in_arena
 from sdgrad.memory.footprint import Footprint
 from sdgrad.memory.plan import MemoryPlan
 from sdgrad.program.own_memory import bytes_of
+from sdgrad.program.source_lines import file_and_line, text_of
 from sdgrad.program.tree import Program, Source, children, reads, writes
 
 
@@ -35,8 +34,7 @@ class Piece:
         """Return the place in the user's file, with the text of the line; the label of the node if there is none."""
         if not self.source.file or not self.source.line:
             return self.source.label
-        text = linecache.getline(self.source.file, self.source.line).strip()
-        return f"{Path(self.source.file).name}:{self.source.line}: {text}"
+        return f"{file_and_line(self.source)}: {text_of(self.source)}"
 
     def __str__(self) -> str:
         return f"{shown(self.bytes)} '{self.name}' ({self.line})" if self.line else f"{shown(self.bytes)} '{self.name}'"

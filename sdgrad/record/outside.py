@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import linecache
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import CellType
 from typing import Any
 
 from sdgrad.convert.callables import is_filled
 from sdgrad.errors import ParseError
+from sdgrad.program.source_lines import file_and_line, text_of
 from sdgrad.program.tree import Source
 from sdgrad.record.python_state import GlobalNames, is_drawn_from
 from sdgrad.record.reads import How, Reads
@@ -60,10 +59,8 @@ class Place:
 
 def shown_line(where: Source) -> str:
     """Return the place of a line, and the line."""
-    if where.file is None or where.line is None:
-        return ""
-    line = linecache.getline(where.file, where.line).strip()
-    return f"{Path(where.file).name}:{where.line}\n    {line}\n" if line else ""
+    line = text_of(where)
+    return f"{file_and_line(where)}\n    {line}\n" if line else ""
 
 
 def _now(owner: Any, key: Any, how: How) -> Any:
