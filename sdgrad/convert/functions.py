@@ -10,6 +10,7 @@ from pathlib import Path
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
+from sdgrad.convert.lowering import PREFIX
 from sdgrad.convert.rewrite import rewrite
 from sdgrad.convert.source import Text, arguments, text_of
 from sdgrad.convert.sums import Sums
@@ -49,6 +50,16 @@ def converted(f: FunctionType, operators: Any) -> FunctionType | None:
     return found
 
 
+def _end_where_they_begin(tree: ast.AST) -> None:
+    """Let operators end on the line where they begin: Python says that a method is called where its object ends.
+
+    That of a loop, which has the place of the whole statement, would be called on the loop's last line.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id.startswith(PREFIX):
+            node.end_lineno, node.end_col_offset = node.lineno, node.col_offset
+
+
 def _code(text: Text, original: CodeType) -> CodeType:
     """Return the converted code of a definition, with the free variables of the original and :data:`OPERATORS`."""
     definition = copied(text.definition)
@@ -62,6 +73,7 @@ def _code(text: Text, original: CodeType) -> CodeType:
     factory = ast.FunctionDef(name, ast.arguments([], free, None, [], [], None, []), [last], [], None, None)
     factory.type_params = []  # type: ignore[attr-defined]
     module = ast.Module([ast.fix_missing_locations(ast.copy_location(factory, last))], [])
+    _end_where_they_begin(module)
     try:
         compiled = compile(module, text.file, "exec", dont_inherit=True)
     except SyntaxError as error:  # Python nests twenty blocks, and a loop or a condition takes two of them here
