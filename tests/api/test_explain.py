@@ -124,7 +124,7 @@ def test_the_summary_says_what_the_whole_costs():
     assert 1e-4 < summary.seconds < 1.0
     assert sum(summary.calls.values()) >= 2 and summary.slowest.what == "a loop, one trip after another"
     text = "\n".join(summary.lines())
-    assert "np.sin(u[:-2] * u[2:])" in text and "by estimate" in text and "nests: " in text
+    assert "for _ in range(50):" in text and "by estimate" in text and "nests: " in text
 
 
 def test_an_adjoint_is_written_once():
