@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 _collects = gc.isenabled()
 gc.disable()  # a collection looks at all that the imports have made so far, a quarter of their time
 try:
+    import sdgrad.backward_impls.communication
     import sdgrad.backward_impls.convolution
     import sdgrad.backward_impls.custom
     import sdgrad.backward_impls.fft

@@ -24,6 +24,7 @@ from sdgrad.analysis.paths import nodes_with_paths
 from sdgrad.errors import Problem
 from sdgrad.program.kinds import infer, kind_of
 from sdgrad.program.tree import Block, Leaf, Let, Load, Loop, NodeCall, Program, Scope, Store, children, local_names
+from sdgrad.runtime.libraries.communication import is_communication, messages
 from sdgrad.symbolic.code import names_in
 from sdgrad.symbolic.derivatives import NoDerivative, Partial, partials
 from sdgrad.symbolic.inverse_pairs import whole_partial
@@ -132,6 +133,7 @@ class _Sweep:
             return self.forward_leaf(node, path, state)
         if isinstance(node, NodeCall):
             hit = {r.container for r in node.inputs.values() if self.root(r.container) in state}
+            hit |= self.messages(node)
             self.varied.setdefault(path, set()).update(hit)
             if hit:
                 outs = {r.container for r in node.outputs.values() if self.is_float(r.container)}
@@ -155,6 +157,11 @@ class _Sweep:
                 state = after
         results = [sweep(b, (*path, k), set(state)) for k, b in enumerate(blocks)]
         return state.union(*results) if results else state
+
+    def messages(self, node: NodeCall) -> set[str]:
+        """Return what a communication sends and receives: another rank may need its derivative."""
+        regions = node.regions if is_communication(node) else {}
+        return {regions[c].container for c in messages(regions) if self.is_float(regions[c].container)}
 
     def is_float(self, container: str) -> bool:
         """True if a container holds real or complex numbers, which may carry a derivative."""
@@ -219,6 +226,7 @@ class _Sweep:
             return self.backward_leaf(node, path, state)
         if isinstance(node, NodeCall):
             hit = {r.container for r in node.outputs.values() if self.root(r.container) in state}
+            hit |= self.messages(node)
             if hit:
                 self.useful.setdefault(path, set()).update(hit | {r.container for r in node.inputs.values()})
                 return state | {self.root(r.container) for r in node.inputs.values() if self.is_float(r.container)}

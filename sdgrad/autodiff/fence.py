@@ -11,6 +11,7 @@ from sdgrad.errors import DifferentiationError, NameNotFound, Problem, UnusedInp
 from sdgrad.program.kinds import kind_of
 from sdgrad.program.registry import find_rule
 from sdgrad.program.tree import Leaf, Loop, NodeCall, Program, Region
+from sdgrad.runtime.libraries.communication import is_communication
 from sdgrad.tape.plan import TapePlan
 
 
@@ -84,9 +85,9 @@ def check_halves(program: Program, plan: TapePlan) -> None:
 
 
 def is_active(node: NodeCall, path: Path, found: Activity) -> bool:
-    """True if a call carries a derivative from an operand to a result."""
-    return any(found.active(path, r.container) for r in node.outputs.values()) and any(
-        found.active(path, r.container) for r in node.inputs.values()
+    """True if a call carries a derivative from an operand to a result, on this rank or on another one."""
+    return is_communication(node) or all(
+        any(found.active(path, r.container) for r in regions.values()) for regions in (node.outputs, node.inputs)
     )
 
 

@@ -50,6 +50,7 @@ from sdgrad.program.tree import (
     writes,
 )
 from sdgrad.runtime.libraries.checkpoint_schedule import CheckpointSchedule
+from sdgrad.runtime.libraries.communication import is_communication
 
 
 def tangent_name(name: str, program: Program) -> str:
@@ -113,8 +114,8 @@ class Forward:
         given = tuple(c for c, r in node.inputs.items() if self.activity.active(path, r.container))
         wanted = tuple(c for c, r in node.outputs.items() if self.activity.active(path, r.container))
         context = TangentContext(node, path, self.program, self.tangents, self.tangents.names, given, wanted)
-        if given and wanted:
-            if not isinstance(node, CustomCall):  # whose rules read what it leaves
+        if given and wanted or is_communication(node):
+            if not (isinstance(node, CustomCall) or is_communication(node)):  # whose rules read what it leaves
                 self.refuse_in_place(node)
             return find_tangent_rule(node, self.program)(context)
         gone = self.activity.overwritten.get(path, frozenset())

@@ -59,6 +59,7 @@ from sdgrad.program.tree import (
     writes,
 )
 from sdgrad.rewrite.dead_code import drop_stores
+from sdgrad.runtime.libraries.communication import is_communication
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 from sdgrad.tape import checkpoints, scheduled_loops
@@ -178,7 +179,7 @@ class Reversal:
         for name in sorted((roots | seeds) - local):
             before += self.adjoints.writable(name)
         live = {self.program.root(n) for n in overwritten} & (self.adjoints.state.keys() | roots)
-        return before, bool(roots or live)
+        return before, bool(roots or live) or any(map(is_communication, walk((node,))))
 
     def inside(self, private: frozenset[str], build):
         """Run ``build`` with only the region's own containers allowed to be known zero, as they are in the end."""
@@ -361,7 +362,7 @@ class Reversal:
             if self.activity.active(path, r.container) and not self.adjoints.is_zero(r.container)
         )
         context = CallContext(node, path, self.program, self.adjoints, self.plan, self.names, given, wanted)
-        if not given:
+        if not given and not is_communication(node):
             return self.constant_results(context)
         operands = [r for (where, _), r in self.plan.regions.items() if where == path]
         selected = all(self.adjoints.is_whole(node.outputs[c].container) for c in given)

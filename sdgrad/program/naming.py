@@ -48,6 +48,15 @@ STATUS = "sdgrad_status"
 """How the arguments begin that hold the number of a check that failed: of all runs of a program in a call."""
 
 
+ORDER = "sdgrad_order"
+"""How the argument begins that keeps communications in the order of the program."""
+
+
+def is_order(name: str) -> bool:
+    """True if a container keeps communications in their order."""
+    return name.startswith(ORDER)
+
+
 def is_status(name: str) -> bool:
     """True if a container holds the number of a check that failed."""
     return name.startswith(STATUS)

@@ -19,7 +19,7 @@ from sdgrad.program.tree import Container, Program, writes
 from sdgrad.record.carried import is_number, is_value
 from sdgrad.record.elements import typeclass
 from sdgrad.record.escaped import over
-from sdgrad.record.functions.on_demand import load_imported
+from sdgrad.record.functions.on_demand import load_imported, offer
 from sdgrad.record.functions.table import activate
 from sdgrad.record.guards import Refused
 from sdgrad.record.index_limits import IndexLimit, kept_limits
@@ -37,6 +37,8 @@ from sdgrad.record.tensors import Tensor
 from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import Array, Number, Origin, Storage, is_recorded
 from sdgrad.symbolic.expr import free_names
+
+offer("mpi4py.MPI", "sdgrad.record.message_passing")
 
 MOST_RECORDINGS = 200
 

@@ -21,7 +21,7 @@ from sdgrad.record.settling import settle
 
 RECORDED = ("sdgrad.solvers.algorithms", "sdgrad.onnx_ops.functions")
 """Code of ours that is converted as a user's is."""
-LIBRARIES = {"numpy", "scipy", "sdgrad", "dace", "sympy", "torch", "jax", "onnx"}
+LIBRARIES = {"numpy", "scipy", "sdgrad", "dace", "sympy", "torch", "jax", "onnx", "mpi4py"}
 
 
 def is_of_library(owner: Any) -> bool:

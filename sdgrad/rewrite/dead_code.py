@@ -22,6 +22,7 @@ from sdgrad.program.tree import (
     with_children,
     writes,
 )
+from sdgrad.runtime.libraries.communication import is_communication
 
 
 def drop_stores(leaf: Leaf, dead) -> Leaf:
@@ -43,7 +44,8 @@ def drop_dead(program: Program, keep: frozenset[str] = frozenset()) -> Program:
 
 def _is_pure(node: NodeCall) -> bool:
     """True of calls that do nothing but write their results."""
-    return bool(node.outputs) and (isinstance(node, CustomCall) or isinstance(node.node, nd.LibraryNode))
+    alone = not is_communication(node)
+    return alone and bool(node.outputs) and (isinstance(node, CustomCall) or isinstance(node.node, nd.LibraryNode))
 
 
 def _own_reads(node: Node) -> set[str]:

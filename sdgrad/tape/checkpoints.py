@@ -44,6 +44,7 @@ from sdgrad.program.tree import (
     walk,
     writes,
 )
+from sdgrad.runtime.libraries.communication import Communication
 from sdgrad.runtime.compile.python_call import CallsPython
 from sdgrad.runtime.libraries.checkpoint_schedule import (
     BACKWARDS,
@@ -58,7 +59,7 @@ from sdgrad.tape.plan import Checkpoint, TapePlan
 from sdgrad.tape.room import Room
 from sdgrad.tape.trip_counting import deciding
 
-DECLINED = CallsPython, CheckpointSchedule
+DECLINED = CallsPython, CheckpointSchedule, Communication
 """Calls that a trip cannot make again, or only with all that another loop keeps."""
 
 

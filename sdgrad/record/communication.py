@@ -1,0 +1,135 @@
+"""Record communications between the ranks of an MPI program, by the communicators of mpi4py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sdgrad.errors import ParseError
+from sdgrad.program.naming import ORDER as ORDER_NAME
+from sdgrad.program.naming import is_order
+from sdgrad.record.functions.table import array
+from sdgrad.record.recorder import Recorder
+from sdgrad.record.stores import in_memory
+from sdgrad.record.tensors import Tensor
+from sdgrad.record.values import Array, Number
+from sdgrad.runtime.libraries.communication import GROUP, HANDLES, ORDER, ORDERED, Communication, typeclass_of
+
+WHOLE = np.dtype(np.int64)
+_handles: dict[int, np.ndarray] = {}
+
+
+def order(recorder: Recorder) -> Tensor:
+    """Return the argument that keeps the communications of a program in their order."""
+    known = next((n for n in recorder.inputs if is_order(n)), None)
+    return Tensor(recorder, known, (1,), WHOLE) if known else recorder.input(ORDER_NAME, np.zeros(1, WHOLE))
+
+
+@dataclass(frozen=True)
+class Group:
+    """A communicator in a function that is recorded.
+
+    :param comm: mpi4py's.
+    """
+
+    recorder: Recorder
+    comm: Any
+
+    @property
+    def size(self) -> int:
+        return self.comm.Get_size()
+
+    @property
+    def rank(self) -> int:
+        return self.comm.Get_rank()
+
+    def handles(self) -> Tensor:
+        """Return the argument with the handles."""
+        content = handles_of(self.comm)
+        if id(content) not in self.recorder.outer:
+            self.recorder.outer[id(content)] = (self.comm, self.recorder.input("communicator", content))
+        return self.recorder.outer[id(content)][1]
+
+    def record(self, kind: str, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor], **facts: Any) -> None:
+        """Record a communication: what it reads and what it leaves, by connector."""
+        from mpi4py import MPI
+
+        now = order(self.recorder)
+        given = {**inputs, ORDER: now, GROUP: self.handles()}
+        found = {**outputs, ORDERED: now}
+        own = {"width": MPI._sizeof(MPI.Comm), "size": self.size, "rank": self.rank}
+        self.recorder.call_into(Communication(kind, {*given, *found}, **own, **facts), given, found)
+
+    def message(self, value: Any) -> Tensor:
+        """Return a value in memory, as it is sent."""
+        if not isinstance(value, Number):
+            value = array(value)
+        typeclass_of(value.dtype)
+        if isinstance(value, Number):
+            return self.recorder.stored(value, value.dtype)
+        return in_memory(value, value.dtype)
+
+    def room(self, shape: Sequence[Any], dtype: Any) -> Tensor:
+        """Return new memory for a message."""
+        typeclass_of(dtype)
+        return self.recorder.declare("t", tuple(shape), np.dtype(dtype))
+
+    def place(self, rank: Any, tag: Any) -> Tensor:
+        """Return the rank and the tag of a message, of which a run knows one, in memory."""
+        pair = self.recorder.declare("place", (2,), WHOLE)
+        for k, value in enumerate((rank, tag)):
+            self.recorder.write(pair, (k,), value)
+        return pair
+
+
+def handles_of(comm: Any) -> np.ndarray:
+    """Return the handles of a communicator, and of what its messages can be: :data:`HANDLES`."""
+    from mpi4py import MPI
+
+    own = MPI._handleof(comm)
+    if own not in _handles:
+        values = [own, *_places_in_status(), *(MPI._handleof(getattr(MPI, name)) for name in HANDLES[3:])]
+        _handles[own] = np.array(values, np.uint64).astype(np.int64)
+    return _handles[own]
+
+
+def _places_in_status() -> tuple[int, int]:
+    """Return where a status has the rank and the tag: each MPI has another order."""
+    from mpi4py import MPI
+
+    found = []
+    for number, setter in ((7001, "Set_source"), (7002, "Set_tag")):
+        status = MPI.Status()
+        getattr(status, setter)(number)
+        size = MPI._sizeof(MPI.Status)
+        content = np.frombuffer(MPI.memory.fromaddress(MPI._addressof(status), size), np.int32)
+        found.append(int(np.flatnonzero(content == number)[0]) * 4)
+    return found[0], found[1]
+
+
+def buffer_of(value: Any) -> Any:
+    """Return the array of what mpi4py takes for one: itself, or the first of a list with a count and a type.
+
+    :raises ParseError: it is only a part of the array, by a count.
+    """
+    if not isinstance(value, (list, tuple)):
+        return value
+    first, *rest = value
+    counts = [x for x in rest if isinstance(x, (int, np.integer))]
+    if counts and getattr(first, "size", None) != counts[0]:
+        raise ParseError(f"a message of {counts[0]} elements of an array of {first.size}: send a slice of it")
+    return first
+
+
+def received(target: Any, name: str) -> Array:
+    """Return an array that a message is received into.
+
+    :raises TypeError: it is none.
+    """
+    found = buffer_of(target)
+    if not isinstance(found, Array):
+        raise TypeError(f"{name} receives into an array that the function made, or an argument, not into {found!r}")
+    return found

@@ -1,0 +1,173 @@
+// Calls of MPI, by the library that the process has loaded and with the handles that the caller gives.
+//
+// No header of an MPI is read, so that a program works with whatever MPI the process uses: only the type of handles
+// differs, int (MPICH and its kin) or a pointer (Open MPI, and the standard ABI of MPI 5). A failed call ends all ranks.
+#pragma once
+
+#include <dlfcn.h>
+#ifdef __linux__
+#include <link.h>
+#endif
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace sdgrad::mpi {
+
+#ifdef __linux__
+inline int find_in(dl_phdr_info* info, size_t, void* found) {
+    if (!info->dlpi_name || !std::strstr(info->dlpi_name, "mpi")) return 0;
+    void* library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+    if (!library) return 0;
+    if (dlsym(library, "MPI_Comm_rank")) *static_cast<void**>(found) = library;
+    return *static_cast<void**>(found) != nullptr;
+}
+#endif
+
+inline void* library() {
+    void* found = nullptr;
+#ifdef __linux__
+    if (!dlsym(RTLD_DEFAULT, "MPI_Comm_rank")) dl_iterate_phdr(find_in, &found);
+#endif
+    return found ? found : RTLD_DEFAULT;
+}
+
+inline void* symbol(const char* name) {
+    static void* from = library();
+    void* found = dlsym(from, name);
+    if (!found) {
+        std::fprintf(stderr, "sdgrad: this process has no %s: import mpi4py.MPI before the program is called\n", name);
+        std::abort();
+    }
+    return found;
+}
+
+// Handles come as 64-bit integers; H is their type in this MPI.
+template <class H>
+H handle(int64_t bits) {
+    H made{};
+    std::memcpy(&made, &bits, sizeof(H));  // little-endian: an int is the first half
+    return made;
+}
+
+template <class H>
+void check(int code, const char* name, H comm) {
+    if (code == 0) return;
+    char text[1024] = "";  // longer than the longest of any MPI
+    int length = 0;
+    reinterpret_cast<int (*)(int, char*, int*)>(symbol("MPI_Error_string"))(code, text, &length);
+    std::fprintf(stderr, "sdgrad: %s failed: %s\n", name, text);
+    std::fflush(stderr);
+    reinterpret_cast<int (*)(H, int)>(symbol("MPI_Abort"))(comm, code);
+    std::abort();
+}
+
+inline int count(int64_t n) {
+    if (n > INT32_MAX) {
+        std::fprintf(stderr, "sdgrad: a message of %lld elements is longer than MPI's counts\n", (long long)n);
+        std::abort();
+    }
+    return int(n);
+}
+
+// Whom a message goes to or comes from, and its tag.
+struct Envelope {
+    int peer, tag;
+    Envelope(int64_t peer, int64_t tag) : peer(int(peer)), tag(int(tag)) {}
+    explicit Envelope(const int64_t* both) : Envelope(both[0], both[1]) {}
+};
+
+// A communicator: `handles` hold it, where a status has source and tag, and the types and operators of this MPI.
+template <class H>
+struct Group {
+    const int64_t* handles;
+    H comm, type, op;
+
+    Group(const int64_t* handles, int type_at, int op_at)
+        : handles(handles),
+          comm(handle<H>(handles[0])),
+          type(handle<H>(handles[type_at])),
+          op(handle<H>(handles[op_at])) {}
+
+    template <class... Given>
+    void call(const char* name, Given... given) const {
+        check<H>(reinterpret_cast<int (*)(Given...)>(symbol(name))(given...), name, comm);
+    }
+    static const void* in(const void* x) { return x; }
+    static void* out(void* y) { return y; }
+
+    void send(const void* x, int64_t n, Envelope to) const {
+        call("MPI_Send", in(x), count(n), type, to.peer, to.tag, comm);
+    }
+    void receive(void* y, int64_t n, Envelope from, int64_t* sender = nullptr) const {
+        char status[256];
+        call("MPI_Recv", out(y), count(n), type, from.peer, from.tag, comm, out(status));
+        note(status, sender);
+    }
+    void exchange(const void* x, int64_t n, Envelope to, void* y, int64_t m, Envelope from,
+                  int64_t* sender = nullptr) const {
+        char status[256];
+        call("MPI_Sendrecv", in(x), count(n), type, to.peer, to.tag, out(y), count(m), type, from.peer, from.tag, comm,
+             out(status));
+        note(status, sender);
+    }
+    template <class T>
+    void broadcast(const T* x, T* y, int64_t n, int root) const {
+        int rank = -1;
+        call("MPI_Comm_rank", comm, &rank);
+        if (rank == root) std::memcpy(y, x, n * sizeof(T));
+        call("MPI_Bcast", out(y), count(n), type, root, comm);
+    }
+    void reduce(const void* x, void* y, int64_t n, int root) const {
+        call("MPI_Reduce", in(x), out(y), count(n), type, op, root, comm);
+    }
+    void allreduce(const void* x, void* y, int64_t n) const {
+        call("MPI_Allreduce", in(x), out(y), count(n), type, op, comm);
+    }
+    void scatter(const void* x, const int* counts, const int* starts, void* y, int64_t n, int root) const {
+        call("MPI_Scatterv", in(x), counts, starts, type, out(y), count(n), type, root, comm);
+    }
+    void gather(const void* x, int64_t n, void* y, const int* counts, const int* starts, int root) const {
+        call("MPI_Gatherv", in(x), count(n), type, out(y), counts, starts, type, root, comm);
+    }
+    void allgather(const void* x, int64_t n, void* y, const int* counts, const int* starts) const {
+        call("MPI_Allgatherv", in(x), count(n), type, out(y), counts, starts, type, comm);
+    }
+    void reduce_scatter(const void* x, void* y, const int* counts) const {
+        call("MPI_Reduce_scatter", in(x), out(y), counts, type, op, comm);
+    }
+    void all_to_all(const void* x, const int* counts, const int* starts, void* y, const int* own,
+                    const int* places) const {
+        call("MPI_Alltoallv", in(x), counts, starts, type, out(y), own, places, type, comm);
+    }
+    void barrier() const { call("MPI_Barrier", comm); }
+
+    // What is on its way has memory of its own until somebody waits for it.
+    template <class T>
+    void start_send(const T* x, T* flight, int64_t n, Envelope to, int64_t* request) const {
+        std::memcpy(flight, x, n * sizeof(T));
+        call("MPI_Isend", in(flight), count(n), type, to.peer, to.tag, comm, out(request));
+    }
+    void start_receive(void* flight, int64_t n, Envelope from, int64_t* request) const {
+        call("MPI_Irecv", out(flight), count(n), type, from.peer, from.tag, comm, out(request));
+    }
+    void wait(const int64_t* request, int64_t* sender = nullptr) const {
+        char status[256];
+        int64_t own = *request;
+        call("MPI_Wait", out(&own), out(status));
+        note(status, sender);
+    }
+
+   private:
+    void note(const char* status, int64_t* sender) const {
+        for (int k = 0; sender && k < 2; ++k) {
+            int found;
+            std::memcpy(&found, status + handles[1 + k], sizeof(int));
+            sender[k] = found;
+        }
+    }
+};
+
+}  // namespace sdgrad::mpi
