@@ -1,4 +1,4 @@
-"""Reverse the communications of MPI programs (P. Hovland & C. Bischof, 1998; J. Utke et al., Toward adjoinable MPI, 2009).
+"""Reverse the communications of MPI programs (J. Utke et al., Toward adjoinable MPI, 2009).
 
 A program on P ranks is one function of all ranks' inputs, and a communication a linear map between their memories. Its
 adjoint is the transpose: what was sent comes back and is added, what was received goes back and is cleared; a broadcast

@@ -10,10 +10,11 @@ import sympy
 from dace import data as dt
 
 from sdgrad.errors import ParseError
-from sdgrad.program.naming import own_arguments, returned
+from sdgrad.program.naming import is_order, own_arguments, returned
 from sdgrad.program.own_arrays import with_own_arrays
 from sdgrad.program.tree import Container, Program, writes
 from sdgrad.record.checks import take_over
+from sdgrad.record.communication_order import order
 from sdgrad.record.elements import dim
 from sdgrad.record.functions.table import array
 from sdgrad.record.reads import Read
@@ -81,15 +82,17 @@ def splice(
     """
     closure = dict(closure)
     checks = {n: closure.pop(n) for n, v in list(closure.items()) if isinstance(v, Checks)}
+    orders = {n: order(recorder).container for n in list(closure) if is_order(n) and closure.pop(n) is not None}
     own = program if writes_back else with_own_arrays(program)
     taken = {n: recorder.adopt(v) if is_recorded(v) else v for n, v in operands.items()}
     given = {**taken, **{n: closed(recorder, v) for n, v in closure.items()}}
-    if missing := [n for n in own_arguments(own) if n not in given and n not in checks]:
+    bound = {**orders, **dict.fromkeys(checks, "")}
+    if missing := [n for n in own_arguments(own) if n not in given and n not in bound]:
         raise ParseError(f"'{own.name}' reads {', '.join(missing)}: neither an argument nor an array of the closure")
     changed = _written(own, given) if writes_back else {}
     for value in changed.values():
         writing(value)
-    bound = {n: _memory(recorder, given[n], own.containers[n].desc) for n in own_arguments(own) if n not in checks}
+    bound |= {n: _memory(recorder, given[n], own.containers[n].desc) for n in own_arguments(own) if n not in bound}
     sizes = _sizes(own, given)
     sizes |= {s: _integer(recorder, given[s]) for s in own.symbols if s in given and s not in sizes}
     memory = {name: _result(recorder, own.containers[name], sizes) for name in returned(own)}

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from mpi4py import MPI
 
 from sdgrad.errors import ParseError
-from sdgrad.program.naming import ORDER as ORDER_NAME
-from sdgrad.program.naming import is_order
-from sdgrad.record.functions.table import array
+from sdgrad.record.communication_order import WHOLE, order
+from sdgrad.record.functions.table import active, array, rule
 from sdgrad.record.recorder import Recorder
-from sdgrad.record.stores import in_memory
+from sdgrad.record.stores import in_memory, store
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, Number
 from sdgrad.runtime.libraries.communication import GROUP, HANDLES, ORDER, ORDERED, Communication, typeclass_of
 
-WHOLE = np.dtype(np.int64)
 _handles: dict[int, np.ndarray] = {}
-
-
-def order(recorder: Recorder) -> Tensor:
-    """Return the argument that keeps the communications of a program in their order."""
-    known = next((n for n in recorder.inputs if is_order(n)), None)
-    return Tensor(recorder, known, (1,), WHOLE) if known else recorder.input(ORDER_NAME, np.zeros(1, WHOLE))
 
 
 @dataclass(frozen=True)
@@ -55,8 +48,6 @@ class Group:
 
     def record(self, kind: str, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor], **facts: Any) -> None:
         """Record a communication: what it reads and what it leaves, by connector."""
-        from mpi4py import MPI
-
         now = order(self.recorder)
         given = {**inputs, ORDER: now, GROUP: self.handles()}
         found = {**outputs, ORDERED: now}
@@ -77,6 +68,10 @@ class Group:
         typeclass_of(dtype)
         return self.recorder.declare("t", tuple(shape), np.dtype(dtype))
 
+    def value(self, found: Tensor) -> Any:
+        """Return what was received as a value of the function."""
+        return self.recorder.array(found) if found.shape else self.recorder.read(found, ())
+
     def place(self, rank: Any, tag: Any) -> Tensor:
         """Return the rank and the tag of a message, of which a run knows one, in memory."""
         pair = self.recorder.declare("place", (2,), WHOLE)
@@ -85,10 +80,23 @@ class Group:
         return pair
 
 
+def of_comm(*names: str) -> Callable[[Callable], Callable]:
+    """Register a rule of methods of communicators; also where nothing that they take is recorded."""
+    return rule(*(getattr(MPI.Intracomm, n) for n in names), aliases=True)
+
+
+def group_of(comm: Any) -> Group:
+    """Return a communicator in the function that is recorded."""
+    return Group(active(), comm)
+
+
+def put(group: Group, target: Array, found: Tensor) -> None:
+    """Write what was received into the array that the program names."""
+    store(target, Ellipsis, group.recorder.array(found))
+
+
 def handles_of(comm: Any) -> np.ndarray:
     """Return the handles of a communicator, and of what its messages can be: :data:`HANDLES`."""
-    from mpi4py import MPI
-
     own = MPI._handleof(comm)
     if own not in _handles:
         values = [own, *_places_in_status(), *(MPI._handleof(getattr(MPI, name)) for name in HANDLES[3:])]
@@ -98,8 +106,6 @@ def handles_of(comm: Any) -> np.ndarray:
 
 def _places_in_status() -> tuple[int, int]:
     """Return where a status has the rank and the tag: each MPI has another order."""
-    from mpi4py import MPI
-
     found = []
     for number, setter in ((7001, "Set_source"), (7002, "Set_tag")):
         status = MPI.Status()
@@ -113,8 +119,10 @@ def _places_in_status() -> tuple[int, int]:
 def buffer_of(value: Any) -> Any:
     """Return the array of what mpi4py takes for one: itself, or the first of a list with a count and a type.
 
-    :raises ParseError: it is only a part of the array, by a count.
+    :raises ParseError: it is only a part of the array, by a count; or none is named.
     """
+    if isinstance(value, type(MPI.IN_PLACE)):
+        raise ParseError("MPI.IN_PLACE is recorded in Reduce and Allreduce only: send an array of its own")
     if not isinstance(value, (list, tuple)):
         return value
     first, *rest = value

@@ -38,7 +38,7 @@ from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import Array, Number, Origin, Storage, is_recorded
 from sdgrad.symbolic.expr import free_names
 
-offer("mpi4py.MPI", "sdgrad.record.message_passing")
+offer("mpi4py.MPI", "sdgrad.record.message_passing", "sdgrad.record.collectives")
 
 MOST_RECORDINGS = 200
 

@@ -44,7 +44,6 @@ from sdgrad.program.tree import (
     walk,
     writes,
 )
-from sdgrad.runtime.libraries.communication import Communication
 from sdgrad.runtime.compile.python_call import CallsPython
 from sdgrad.runtime.libraries.checkpoint_schedule import (
     BACKWARDS,
@@ -53,6 +52,7 @@ from sdgrad.runtime.libraries.checkpoint_schedule import (
     count_of_numbers,
     count_of_online_numbers,
 )
+from sdgrad.runtime.libraries.communication import Communication
 from sdgrad.tape.cost_model import bytes_in, bytes_of, guess
 from sdgrad.tape.definitions import Definitions
 from sdgrad.tape.plan import Checkpoint, TapePlan

@@ -114,7 +114,7 @@ struct Group {
         note(status, sender);
     }
     template <class T>
-    void broadcast(const T* x, T* y, int64_t n, int root) const {
+    void broadcast(const void* x, T* y, int64_t n, int root) const {
         int rank = -1;
         call("MPI_Comm_rank", comm, &rank);
         if (rank == root) std::memcpy(y, x, n * sizeof(T));

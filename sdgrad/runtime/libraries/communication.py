@@ -7,6 +7,7 @@ program: a rank that sends another one's message first would wait for ever.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -66,7 +67,7 @@ KINDS = {
     "send": Kind("send(_x, {n_x}, {to})", ("_x",)),
     "receive": Kind("receive(_y, {n_y}, {source}{sender})", (), ("_y",)),
     "exchange": Kind("exchange(_x, {n_x}, {to}, _y, {n_y}, {source}{sender})", ("_x",), ("_y",)),
-    "broadcast": Kind("broadcast(_x, _y, {n_y}, {root})", ("_x",), ("_y",)),
+    "broadcast": Kind("broadcast({x}, _y, {n_y}, {root})", ("_x",), ("_y",)),
     "reduce": Kind("reduce(_x, {y}, {n_x}, {root})", ("_x",), ("_y",)),
     "allreduce": Kind("allreduce(_x, _y, {n_x})", ("_x",), ("_y",)),
     "scatter": Kind("scatter({x}, counts, starts, _y, {n_y}, {root})", ("_x",), ("_y",)),
@@ -114,8 +115,9 @@ def _code(node: Communication, dtype: dace.typeclass, sizes: dict[str, str], con
     type_, operator = (HANDLES.index(name) for name in (TYPES[dtype], node.operator))
     lists = {"counts": node.counts, "own": node.own}
     lists |= {"starts": _starts(node.counts), "places": _starts(node.own)}
-    written = "".join(f"const int {k}[] = {{{', '.join(map(str, v))}}};\n" for k, v in lists.items() if v)
-    call = KINDS[node.kind].code.format(
+    used = KINDS[node.kind].code
+    written = "".join(_list(k, v) for k, v in lists.items() if re.search(rf"\b{k}\b", used))
+    call = used.format(
         **sizes,
         x="_x" if "_x" in connectors else "(const void*)nullptr",
         y="_y" if "_y" in connectors else "(void*)nullptr",
@@ -125,6 +127,10 @@ def _code(node: Communication, dtype: dace.typeclass, sizes: dict[str, str], con
         root=node.root,
     )
     return f"{written}sdgrad::mpi::Group<{handle}>(_handles, {type_}, {operator}).{call};"
+
+
+def _list(name: str, values: Sequence[int]) -> str:
+    return f"const int {name}[] = {{{', '.join(map(str, values))}}};\n" if values else f"const int* {name} = nullptr;\n"
 
 
 def _starts(counts: Sequence[int]) -> list[int]:
