@@ -35,6 +35,7 @@ from sdgrad.runtime.compile.cache import Library
 from sdgrad.runtime.compile.cache_folder import cache_folder, writing
 from sdgrad.specialize.argnums import Wrt, several
 from sdgrad.specialize.arguments import Call
+from sdgrad.specialize.communicating import refuse_communication
 from sdgrad.symbolic.expr import to_expr
 
 FORMAT = 7
@@ -203,6 +204,7 @@ def compile_gradient(f: Callable, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Gr
             f"argument '{name}' is a {kind}: programs to save take arrays and numbers, one for each part"
         )
     signature, names, output, request = question.question(arguments)
+    refuse_communication(signature, "it belongs to the processes that recorded it, and cannot be saved or exported")
     program = signature.gradient(request).program
     if program.library.calls_python:
         raise ArgumentError(f"{name_of(f)} calls Python at run time: it cannot be saved or exported")

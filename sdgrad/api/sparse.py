@@ -18,6 +18,7 @@ from sdgrad.sparsity.colouring import colour_columns
 from sdgrad.sparsity.pattern import dependencies
 from sdgrad.specialize.argnums import Wrt, several
 from sdgrad.specialize.arguments import Call
+from sdgrad.specialize.communicating import refuse_communication
 from sdgrad.specialize.directions import Directions
 from sdgrad.specialize.signature import Signature, identity
 
@@ -93,6 +94,7 @@ class SparseJacobian:
     def plan_of(self, name: str, arguments: Mapping[str, Any]) -> Plan:
         """Return the plan for a signature and its integers, made once."""
         signature = Signature.of(self.f, arguments)
+        refuse_communication(signature)
         key = (identity(self.f), name, id(signature), *_integers(arguments))
         if key not in self._plans:
             self._plans[key] = self.make_plan(name, signature, arguments)

@@ -25,7 +25,7 @@ from sdgrad.program.custom_rule import COTANGENT, TANGENT, AdjointProgram, names
 from sdgrad.program.inline import inline
 from sdgrad.program.kinds import kind_of
 from sdgrad.program.names import Names
-from sdgrad.program.naming import returned
+from sdgrad.program.naming import is_shared, returned
 from sdgrad.program.registry import Rule, register_rule
 from sdgrad.program.tree import Container, Leaf, Node, NodeCall, Program, Region, children, reads, walk, writes
 from sdgrad.program.window import Window, whole_window
@@ -262,6 +262,11 @@ class Splice:
 
     def run(self) -> dict[str, Container]:
         """Add the rule's nodes, and return what its program brings, by the names in it."""
+        for name in filter(is_shared, self.rule.program.arguments):
+            if name not in self.build.context.program.containers:
+                told = "its rule communicates by a communicator that the function itself does not use"
+                raise problem(self.call, told, "use it there, too: comm.Barrier()")
+            self.places[name] = whole_window(name, self.build.context.program.containers[name].desc)
         body, brought = inline(self.rule.program, self.places, self.names)
         self.build.context.made.update({c.name: c for c in brought.values()})
         self.build.nodes += [*body, *self.after]

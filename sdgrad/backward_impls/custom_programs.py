@@ -15,6 +15,7 @@ from sdgrad.convert.callables import bind_arguments
 from sdgrad.errors import DifferentiationError, ParseError, Problem
 from sdgrad.program.custom_call import CustomCall, Operand
 from sdgrad.program.custom_rule import COTANGENT, CustomRule, names_of, stem
+from sdgrad.program.naming import is_shared
 from sdgrad.program.passes import Target
 from sdgrad.program.tree import Program
 from sdgrad.record.custom import put, with_locals
@@ -135,8 +136,8 @@ def recorded_rule(function: Callable, arguments: Mapping[str, Any]) -> Program:
     :raises ClosureError: it reads an array that is none of its arguments.
     """
     found = record(function, arguments, of_rule=True)
-    if found.closure:
-        raise ClosureError(f"its rule reads an array that is no argument: {', '.join(found.closure)}")
+    if read := [n for n in found.closure if not is_shared(n)]:
+        raise ClosureError(f"its rule reads an array that is no argument: {', '.join(read)}")
     return in_normal_form(found.program, Target(python=True))
 
 

@@ -48,13 +48,13 @@ STATUS = "sdgrad_status"
 """How the arguments begin that hold the number of a check that failed: of all runs of a program in a call."""
 
 
-ORDER = "sdgrad_order"
-"""How the argument begins that keeps communications in the order of the program."""
+ORDER, GROUP = "sdgrad_order", "sdgrad_group"
+"""The argument that keeps communications in their order, and how those with a communicator's handles begin."""
 
 
-def is_order(name: str) -> bool:
-    """True if a container keeps communications in their order."""
-    return name.startswith(ORDER)
+def is_shared(name: str) -> bool:
+    """True of an argument of a program that is the same in all programs that it calls."""
+    return name.startswith((ORDER, GROUP))
 
 
 def is_status(name: str) -> bool:

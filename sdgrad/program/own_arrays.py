@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sdgrad.program.arrays import assign
-from sdgrad.program.naming import all_names, is_order, is_returned, is_status
+from sdgrad.program.naming import all_names, is_returned, is_shared, is_status
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program, writes
 
@@ -13,8 +13,8 @@ from sdgrad.program.tree import Program, writes
 def with_own_arrays(program: Program) -> Program:
     """Return the program on copies of the arguments that it writes: a derivative leaves its arguments alone."""
     written = {program.root(w) for node in program.body for w in writes(node)}
-    shared = (is_returned, is_status, is_order)
-    own = [n for n in program.arguments if n in written and not any(is_shared(n) for is_shared in shared)]
+    others = (is_returned, is_status, is_shared)
+    own = [n for n in program.arguments if n in written and not any(is_other(n) for is_other in others)]
     if not own:
         return program
     names = all_names(program)

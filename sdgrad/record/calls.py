@@ -10,15 +10,15 @@ import sympy
 from dace import data as dt
 
 from sdgrad.errors import ParseError
-from sdgrad.program.naming import is_order, own_arguments, returned
+from sdgrad.program.naming import is_shared, own_arguments, returned
 from sdgrad.program.own_arrays import with_own_arrays
 from sdgrad.program.tree import Container, Program, writes
 from sdgrad.record.checks import take_over
-from sdgrad.record.communication_order import order
 from sdgrad.record.elements import dim
 from sdgrad.record.functions.table import array
 from sdgrad.record.reads import Read
 from sdgrad.record.recorder import Recorder
+from sdgrad.record.shared_inputs import shared_input
 from sdgrad.record.stores import in_memory, store, writing
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, Number, is_recorded
@@ -82,11 +82,11 @@ def splice(
     """
     closure = dict(closure)
     checks = {n: closure.pop(n) for n, v in list(closure.items()) if isinstance(v, Checks)}
-    orders = {n: order(recorder).container for n in list(closure) if is_order(n) and closure.pop(n) is not None}
+    shared = {n: shared_input(recorder, n, closure.pop(n)).container for n in filter(is_shared, list(closure))}
     own = program if writes_back else with_own_arrays(program)
     taken = {n: recorder.adopt(v) if is_recorded(v) else v for n, v in operands.items()}
     given = {**taken, **{n: closed(recorder, v) for n, v in closure.items()}}
-    bound = {**orders, **dict.fromkeys(checks, "")}
+    bound = {**shared, **dict.fromkeys(checks, "")}
     if missing := [n for n in own_arguments(own) if n not in given and n not in bound]:
         raise ParseError(f"'{own.name}' reads {', '.join(missing)}: neither an argument nor an array of the closure")
     changed = _written(own, given) if writes_back else {}

@@ -10,7 +10,7 @@ from mpi4py import MPI
 
 from sdgrad.errors import ParseError
 from sdgrad.record.communication import Group, buffer_of, group_of, of_comm, put, received
-from sdgrad.record.functions.table import array
+from sdgrad.record.functions.table import array, rule
 from sdgrad.runtime.libraries.communication import OPERATORS
 
 
@@ -209,11 +209,20 @@ INSTEAD = {
 """What to write in place of a call without a rule: pickled objects have no size, nor a derivative."""
 
 
-def _refused(name: str, instead: str) -> None:
-    @of_comm(name)
+MAKING = (
+    *("Clone", "Dup", "Idup", "Split", "Split_type", "Create", "Create_group", "Create_cart", "Create_graph"),
+    *("Create_dist_graph", "Create_dist_graph_adjacent", "Free"),
+)
+"""Methods that make communicators: all ranks call them, and a recording may run more often on one than on another."""
+
+
+def _refused(function: Any, told: str) -> None:
+    @rule(function, aliases=True)
     def refuse(comm: MPI.Comm, *args: Any, **kwargs: Any) -> Any:
-        raise ParseError(f"comm.{name} is not recorded: write {instead}, which take arrays")
+        raise ParseError(told)
 
 
 for _name, _instead in INSTEAD.items():
-    _refused(_name, _instead)
+    _refused(getattr(MPI.Intracomm, _name), f"comm.{_name} is not recorded: write {_instead}, which take arrays")
+for _made in (*(getattr(MPI.Intracomm, n) for n in MAKING), MPI.Cartcomm.Sub):
+    _refused(_made, f"comm.{_made.__name__} in a recorded function: make communicators outside of it")

@@ -10,15 +10,17 @@ import numpy as np
 from mpi4py import MPI
 
 from sdgrad.errors import ParseError
-from sdgrad.record.communication_order import WHOLE, order
+from sdgrad.program.naming import GROUP as GROUP_NAME
 from sdgrad.record.functions.table import active, array, rule
 from sdgrad.record.recorder import Recorder
+from sdgrad.record.shared_inputs import WHOLE, order, shared_input
 from sdgrad.record.stores import in_memory, store
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, Number
 from sdgrad.runtime.libraries.communication import GROUP, HANDLES, ORDER, ORDERED, Communication, typeclass_of
 
-_handles: dict[int, np.ndarray] = {}
+_known: dict[int, tuple[str, np.ndarray, Any]] = {}
+"""By the handle of a communicator: a name of its own in this process, its handles, and itself, so that it lives."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,7 @@ class Group:
 
     def handles(self) -> Tensor:
         """Return the argument with the handles."""
-        content = handles_of(self.comm)
-        if id(content) not in self.recorder.outer:
-            self.recorder.outer[id(content)] = (self.comm, self.recorder.input("communicator", content))
-        return self.recorder.outer[id(content)][1]
+        return shared_input(self.recorder, *handles_of(self.comm))
 
     def record(self, kind: str, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor], **facts: Any) -> None:
         """Record a communication: what it reads and what it leaves, by connector."""
@@ -95,13 +94,14 @@ def put(group: Group, target: Array, found: Tensor) -> None:
     store(target, Ellipsis, group.recorder.array(found))
 
 
-def handles_of(comm: Any) -> np.ndarray:
-    """Return the handles of a communicator, and of what its messages can be: :data:`HANDLES`."""
+def handles_of(comm: Any) -> tuple[str, np.ndarray]:
+    """Return a name of a communicator, and its handles with those of what its messages can be: :data:`HANDLES`."""
     own = MPI._handleof(comm)
-    if own not in _handles:
+    if own not in _known:
         values = [own, *_places_in_status(), *(MPI._handleof(getattr(MPI, name)) for name in HANDLES[3:])]
-        _handles[own] = np.array(values, np.uint64).astype(np.int64)
-    return _handles[own]
+        _known[own] = f"{GROUP_NAME}_{len(_known)}", np.array(values, np.uint64).astype(np.int64), comm
+    name, handles, _ = _known[own]
+    return name, handles
 
 
 def _places_in_status() -> tuple[int, int]:

@@ -14,8 +14,8 @@ from mpi4py import MPI
 
 from sdgrad.errors import ParseError
 from sdgrad.record.communication import Group, buffer_of, group_of, of_comm, put, received
-from sdgrad.record.communication_order import WHOLE
 from sdgrad.record.functions.table import rule
+from sdgrad.record.shared_inputs import WHOLE
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, is_recorded
 

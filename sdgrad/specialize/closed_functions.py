@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sdgrad.convert.callables import name_of, python_function
+from sdgrad.program.naming import is_shared
 from sdgrad.program.tree import Program
 from sdgrad.record.calls import WorksInside, closed, splice
 from sdgrad.record.functions.table import active, known, own
@@ -52,12 +53,14 @@ class ClosedFunction(WorksInside):
 
     :param variables: the names of its first arguments.
     :param operands: the values of the others where the function was closed, by name.
+    :param shared: what its communications need: the same in all programs.
     """
 
     signature: Signature
     variables: tuple[str, ...]
     operands: Mapping[str, Any]
     checks: Mapping[str, Checks]
+    shared: Mapping[str, np.ndarray]
 
     @classmethod
     def of_call(cls: type[C], call: Call, variables: Sequence[str] = ()) -> C:
@@ -69,11 +72,13 @@ class ClosedFunction(WorksInside):
         signature, arguments = with_fixed(call.f, call.arguments, lambda examples: Signature.of(call.f, examples))
         arguments = checked_operands(recorder, signature.limits, arguments)
         leaves = {n: v for n, v in arguments.items() if n not in variables}
-        taken = {**leaves, **{n: v for n, v in signature.closure.items() if not isinstance(v, Checks)}}
+        alone = {n: v for n, v in signature.closure.items() if isinstance(v, Checks) or is_shared(n)}
+        taken = {**leaves, **{n: v for n, v in signature.closure.items() if n not in alone}}
         used = {*signature.program.arguments, *signature.program.symbols}
         operands = {n: closed(recorder, v) for n, v in taken.items() if n in used}
-        checks = {n: v for n, v in signature.closure.items() if isinstance(v, Checks)}
-        return cls(signature, tuple(variables), operands, checks)
+        checks = {n: v for n, v in alone.items() if isinstance(v, Checks)}
+        shared = {n: v for n, v in alone.items() if n not in checks}
+        return cls(signature, tuple(variables), operands, checks, shared)
 
     @property
     def program(self) -> Program:
@@ -92,4 +97,4 @@ class ClosedFunction(WorksInside):
     def _of(self, values: Sequence[Any], checks: Mapping[str, Checks], unchecked: Mapping[str, Any]) -> list[Any]:
         given = dict(zip((*self.variables, *self.operands), map(own, values), strict=True))
         shapes = self.signature.result_shapes()
-        return splice(active(), self.program, checks, {**given, **unchecked}, shapes)
+        return splice(active(), self.program, {**checks, **self.shared}, {**given, **unchecked}, shapes)

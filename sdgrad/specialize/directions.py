@@ -17,6 +17,7 @@ from sdgrad.program.naming import own_arguments, returned
 from sdgrad.program.tree import Program
 from sdgrad.rewrite.directions import direction_name, in_every_direction, in_given_directions
 from sdgrad.runtime.call.marshalling import as_array
+from sdgrad.specialize.communicating import refuse_communication
 from sdgrad.specialize.complex_jacobian import allowed_mode, is_conjugated
 from sdgrad.specialize.signature import Signature, identity
 
@@ -75,6 +76,7 @@ class Columns:
     def derive(self, arguments: Mapping[str, Any]) -> tuple[Program, Mapping[str, Any]]:
         """Return the program in forward or in reverse mode, whichever has fewer directions."""
         signature = Signature.of(self.f, arguments)
+        refuse_communication(signature)
         program, output = signature.program, signature.outputs[self.place]
         forward = self.is_forward(signature)
         mode = "forward" if forward else "reverse"

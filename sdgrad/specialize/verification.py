@@ -15,7 +15,7 @@ import numpy as np
 from sdgrad.config import config
 from sdgrad.convert.callables import name_of
 from sdgrad.errors import VerificationError
-from sdgrad.program.naming import is_order
+from sdgrad.program.naming import is_shared
 from sdgrad.record.nests import compared
 from sdgrad.record.outside import Place, as_before
 from sdgrad.record.shown import located_in_plain_run
@@ -62,7 +62,7 @@ def verified(
 def _wanted(signature: Signature, arguments: Mapping[str, Any]) -> bool:
     if signature.verified or not signature.recorded or config.verify == "never" or is_plain():
         return False
-    if any(map(is_order, signature.closure)):  # other ranks would have to run theirs as well
+    if any(map(is_shared, signature.closure)):  # other ranks would have to run theirs as well
         return False
     return not any(map(is_resident, arguments.values()))
 

@@ -52,14 +52,14 @@ from sdgrad.runtime.libraries.checkpoint_schedule import (
     count_of_numbers,
     count_of_online_numbers,
 )
-from sdgrad.runtime.libraries.communication import Communication
+from sdgrad.runtime.libraries.communication import is_communication
 from sdgrad.tape.cost_model import bytes_in, bytes_of, guess
 from sdgrad.tape.definitions import Definitions
 from sdgrad.tape.plan import Checkpoint, TapePlan
 from sdgrad.tape.room import Room
 from sdgrad.tape.trip_counting import deciding
 
-DECLINED = CallsPython, CheckpointSchedule, Communication
+DECLINED = CallsPython, CheckpointSchedule
 """Calls that a trip cannot make again, or only with all that another loop keeps."""
 
 
@@ -165,7 +165,8 @@ def checkpoint(
     found = [program.containers[n] for n in sorted(carried(program, memory, path, plan.undone))]
     state = [c for c in found if c.name in memory.changed[path]]
     plain = all(type(c.desc) in (dt.Array, dt.Scalar) for c in found)
-    plain = plain and not any(isinstance(n, NodeCall) and isinstance(n.node, DECLINED) for n in walk(loop.body))
+    calls = [n for n in walk(loop.body) if isinstance(n, NodeCall)]
+    plain = plain and not any(isinstance(n.node, DECLINED) or is_communication(n) for n in calls)
     if trips is None or not plain or carried_symbols(loop, program):  # a symbol is no container to save
         return None
     is_open = countable(loop, least) is None

@@ -52,6 +52,13 @@ H handle(int64_t bits) {
     return made;
 }
 
+// A function of MPI, looked up once for each place that calls it.
+struct Function {
+    const char* name;
+    void* at;
+    explicit Function(const char* name) : name(name), at(symbol(name)) {}
+};
+
 template <class H>
 void check(int code, const char* name, H comm) {
     if (code == 0) return;
@@ -92,71 +99,88 @@ struct Group {
           op(handle<H>(handles[op_at])) {}
 
     template <class... Given>
-    void call(const char* name, Given... given) const {
-        check<H>(reinterpret_cast<int (*)(Given...)>(symbol(name))(given...), name, comm);
+    void call(const Function& function, Given... given) const {
+        check<H>(reinterpret_cast<int (*)(Given...)>(function.at)(given...), function.name, comm);
     }
     static const void* in(const void* x) { return x; }
     static void* out(void* y) { return y; }
 
     void send(const void* x, int64_t n, Envelope to) const {
-        call("MPI_Send", in(x), count(n), type, to.peer, to.tag, comm);
+        static const Function function("MPI_Send");
+        call(function, in(x), count(n), type, to.peer, to.tag, comm);
     }
     void receive(void* y, int64_t n, Envelope from, int64_t* sender = nullptr) const {
         char status[256];
-        call("MPI_Recv", out(y), count(n), type, from.peer, from.tag, comm, out(status));
+        static const Function function("MPI_Recv");
+        call(function, out(y), count(n), type, from.peer, from.tag, comm, out(status));
         note(status, sender);
     }
     void exchange(const void* x, int64_t n, Envelope to, void* y, int64_t m, Envelope from,
                   int64_t* sender = nullptr) const {
         char status[256];
-        call("MPI_Sendrecv", in(x), count(n), type, to.peer, to.tag, out(y), count(m), type, from.peer, from.tag, comm,
+        static const Function function("MPI_Sendrecv");
+        call(function, in(x), count(n), type, to.peer, to.tag, out(y), count(m), type, from.peer, from.tag, comm,
              out(status));
         note(status, sender);
     }
     template <class T>
     void broadcast(const void* x, T* y, int64_t n, int root) const {
         int rank = -1;
-        call("MPI_Comm_rank", comm, &rank);
+        static const Function own("MPI_Comm_rank"), function("MPI_Bcast");
+        call(own, comm, &rank);
         if (rank == root) std::memcpy(y, x, n * sizeof(T));
-        call("MPI_Bcast", out(y), count(n), type, root, comm);
+        call(function, out(y), count(n), type, root, comm);
     }
     void reduce(const void* x, void* y, int64_t n, int root) const {
-        call("MPI_Reduce", in(x), out(y), count(n), type, op, root, comm);
+        static const Function function("MPI_Reduce");
+        call(function, in(x), out(y), count(n), type, op, root, comm);
     }
     void allreduce(const void* x, void* y, int64_t n) const {
-        call("MPI_Allreduce", in(x), out(y), count(n), type, op, comm);
+        static const Function function("MPI_Allreduce");
+        call(function, in(x), out(y), count(n), type, op, comm);
     }
     void scatter(const void* x, const int* counts, const int* starts, void* y, int64_t n, int root) const {
-        call("MPI_Scatterv", in(x), counts, starts, type, out(y), count(n), type, root, comm);
+        static const Function function("MPI_Scatterv");
+        call(function, in(x), counts, starts, type, out(y), count(n), type, root, comm);
     }
     void gather(const void* x, int64_t n, void* y, const int* counts, const int* starts, int root) const {
-        call("MPI_Gatherv", in(x), count(n), type, out(y), counts, starts, type, root, comm);
+        static const Function function("MPI_Gatherv");
+        call(function, in(x), count(n), type, out(y), counts, starts, type, root, comm);
     }
     void allgather(const void* x, int64_t n, void* y, const int* counts, const int* starts) const {
-        call("MPI_Allgatherv", in(x), count(n), type, out(y), counts, starts, type, comm);
+        static const Function function("MPI_Allgatherv");
+        call(function, in(x), count(n), type, out(y), counts, starts, type, comm);
     }
     void reduce_scatter(const void* x, void* y, const int* counts) const {
-        call("MPI_Reduce_scatter", in(x), out(y), counts, type, op, comm);
+        static const Function function("MPI_Reduce_scatter");
+        call(function, in(x), out(y), counts, type, op, comm);
     }
     void all_to_all(const void* x, const int* counts, const int* starts, void* y, const int* own,
                     const int* places) const {
-        call("MPI_Alltoallv", in(x), counts, starts, type, out(y), own, places, type, comm);
+        static const Function function("MPI_Alltoallv");
+        call(function, in(x), counts, starts, type, out(y), own, places, type, comm);
     }
-    void barrier() const { call("MPI_Barrier", comm); }
+    void barrier() const {
+        static const Function function("MPI_Barrier");
+        call(function, comm);
+    }
 
     // What is on its way has memory of its own until somebody waits for it.
     template <class T>
     void start_send(const T* x, T* flight, int64_t n, Envelope to, int64_t* request) const {
         std::memcpy(flight, x, n * sizeof(T));
-        call("MPI_Isend", in(flight), count(n), type, to.peer, to.tag, comm, out(request));
+        static const Function function("MPI_Isend");
+        call(function, in(flight), count(n), type, to.peer, to.tag, comm, out(request));
     }
     void start_receive(void* flight, int64_t n, Envelope from, int64_t* request) const {
-        call("MPI_Irecv", out(flight), count(n), type, from.peer, from.tag, comm, out(request));
+        static const Function function("MPI_Irecv");
+        call(function, out(flight), count(n), type, from.peer, from.tag, comm, out(request));
     }
     void wait(const int64_t* request, int64_t* sender = nullptr) const {
         char status[256];
         int64_t own = *request;
-        call("MPI_Wait", out(&own), out(status));
+        static const Function function("MPI_Wait");
+        call(function, out(&own), out(status));
         note(status, sender);
     }
 

@@ -20,6 +20,8 @@ from dace import nodes as nd
 from dace import properties
 from dace.transformation.transformation import ExpandTransformation
 
+from sdgrad.program.custom_call import CustomCall
+from sdgrad.program.tree import walk
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.libraries.triangular_solve import cpp_tasklet
 
@@ -193,6 +195,8 @@ def typeclass_of(dtype: Any) -> dace.typeclass:
 
 def is_communication(node: Any) -> bool:
     """True of a call by which ranks communicate: it has an adjoint whatever this rank knows of derivatives."""
+    if isinstance(node, CustomCall):
+        return any(map(is_communication, walk(node.block)))
     return isinstance(getattr(node, "node", None), Communication)
 
 

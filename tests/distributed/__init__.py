@@ -1,0 +1,1 @@
+"""Programs of several ranks: they run under ``mpiexec`` of the wheel ``mpich``."""

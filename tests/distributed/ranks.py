@@ -1,0 +1,34 @@
+"""Run a module of these tests on several ranks, and collect what rank 0 prints as JSON."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def mpiexec() -> str:
+    """The launcher of the environment that the tests run in, or else the system's."""
+    own = Path(sys.executable).parent / "mpiexec"
+    found = str(own) if own.exists() else shutil.which("mpiexec")
+    if found is None:
+        pytest.skip("there is no mpiexec")
+    return found
+
+
+def run(module: str, ranks: int, *args: str, seconds: float = 300.0) -> dict[str, dict]:
+    """What each case of a module says, by its name; a pair of ranks that waits for ever is ended by the time limit."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "SDGRAD_PROGRESS": "0"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    command = [mpiexec(), "-n", str(ranks), sys.executable, "-m", "mpi4py", "-m", module, *args]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds, check=False
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return {line.pop("name"): line for line in lines}
