@@ -17,7 +17,15 @@ from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.rule_builder import Builder, clear_cotangent
 from sdgrad.autodiff.seeds import gradient_name, seed_name
-from sdgrad.backward_impls.custom_programs import is_region, of_results, parsed, problem, rule_of
+from sdgrad.backward_impls.custom_programs import (
+    is_region,
+    leaves_zero,
+    of_results,
+    parsed,
+    problem,
+    rule_of,
+    shared_window,
+)
 from sdgrad.canonicalize.normal_form import normal_form
 from sdgrad.program.arrays import cleared, moved
 from sdgrad.program.custom_call import CustomCall, Operand
@@ -27,10 +35,9 @@ from sdgrad.program.kinds import kind_of
 from sdgrad.program.names import Names
 from sdgrad.program.naming import is_shared, returned
 from sdgrad.program.registry import Rule, register_rule
-from sdgrad.program.tree import Container, Leaf, Node, NodeCall, Program, Region, children, reads, walk, writes
+from sdgrad.program.tree import Container, Node, NodeCall, Program, Region, children, reads, walk, writes
 from sdgrad.program.window import Window, whole_window
 from sdgrad.rewrite.dead_code import drop_dead
-from sdgrad.symbolic.code import number_of
 from sdgrad.symbolic.expr import same
 
 
@@ -116,23 +123,12 @@ def _check_returned(call: CustomCall, found: Program, names: Sequence[str], valu
     for name, value in zip(names, values, strict=True):
         shape, wanted = found.containers[value].shape, call.variables[name].shape
         alone = all(n == 1 for n in (*shape, *wanted))
-        if same(shape, wanted) or alone or shape == (1,) and _is_zero(found, value):
+        if same(shape, wanted) or alone or shape == (1,) and leaves_zero(found, value):
             continue
         kind = "a number" if shape == (1,) else "an array of another shape"
         comma = "," * (len(wanted) == 1)
         expected = "a number" if wanted == (1,) else f"an array of shape ({', '.join(map(str, wanted))}{comma})"
         raise problem(call, f"its rule returns {kind} for '{name}'", f"make it {expected}")
-
-
-def _is_zero(program: Program, name: str) -> bool:
-    """True if a program leaves nothing but a constant zero in a number: it stands for an array of zeros."""
-    writers = [n for n in walk(program.body) if not children(n) and name in writes(n)]
-    return all(isinstance(n, Leaf) and _stores_zero(n, name) for n in writers)
-
-
-def _stores_zero(leaf: Leaf, name: str) -> bool:
-    values = {i.name: number_of(i.expr) for i in leaf.lets}
-    return all(values.get(s.value) == 0 for s in leaf.stores if s.container == name)
 
 
 def _recorded(adjoint: AdjointProgram, call: CustomCall) -> Linear:
@@ -263,10 +259,7 @@ class Splice:
     def run(self) -> dict[str, Container]:
         """Add the rule's nodes, and return what its program brings, by the names in it."""
         for name in filter(is_shared, self.rule.program.arguments):
-            if name not in self.build.context.program.containers:
-                told = "its rule communicates by a communicator that the function itself does not use"
-                raise problem(self.call, told, "use it there, too: comm.Barrier()")
-            self.places[name] = whole_window(name, self.build.context.program.containers[name].desc)
+            self.places[name] = shared_window(self.call, name, self.build.context.program)
         body, brought = inline(self.rule.program, self.places, self.names)
         self.build.context.made.update({c.name: c for c in brought.values()})
         self.build.nodes += [*body, *self.after]

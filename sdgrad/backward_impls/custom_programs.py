@@ -17,12 +17,14 @@ from sdgrad.program.custom_call import CustomCall, Operand
 from sdgrad.program.custom_rule import COTANGENT, CustomRule, names_of, stem
 from sdgrad.program.naming import is_shared
 from sdgrad.program.passes import Target
-from sdgrad.program.tree import Program
+from sdgrad.program.tree import Leaf, Program, children, walk, writes
+from sdgrad.program.window import Window, whole_window
 from sdgrad.record.custom import put, with_locals
 from sdgrad.record.function import record
 from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.values import Array, Number
+from sdgrad.symbolic.code import number_of
 
 
 def rule_of(call: CustomCall) -> CustomRule:
@@ -154,6 +156,28 @@ def is_region(call: CustomCall) -> bool:
 def problem(call: CustomCall, message: str, hint: str) -> DifferentiationError:
     kind = "region" if is_region(call) else "function"
     return DifferentiationError([Problem(f"{kind} '{rule_of(call).name}'", message, str(call.source), hint)])
+
+
+def leaves_zero(program: Program, name: str) -> bool:
+    """True if a program leaves nothing but a constant zero in a number: it stands for an array of zeros."""
+    writers = [n for n in walk(program.body) if not children(n) and name in writes(n)]
+    return all(isinstance(n, Leaf) and _stores_zero(n, name) for n in writers)
+
+
+def _stores_zero(leaf: Leaf, name: str) -> bool:
+    values = {i.name: number_of(i.expr) for i in leaf.lets}
+    return all(values.get(s.value) == 0 for s in leaf.stores if s.container == name)
+
+
+def shared_window(call: CustomCall, name: str, program: Program) -> Window:
+    """Return what a rule's communications share with the program.
+
+    :raises DifferentiationError: the program has no such communicator.
+    """
+    if name not in program.containers:
+        told = "its rule communicates by a communicator that the function itself does not use"
+        raise problem(call, told, "use it there, too: comm.Barrier()")
+    return whole_window(name, program.containers[name].desc)
 
 
 # --- rules as nodes

@@ -102,7 +102,9 @@ def _parts(value: Any, name: str, size: int) -> tuple[Any, list[int]]:
 @of_comm("Scatter", "Scatterv")
 def scatter(comm: MPI.Comm, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
     """Record that each rank gets its part of the root's array."""
-    group, given, counts = group_of(comm), {}, []
+    group = group_of(comm)
+    given: dict[str, Any] = {}
+    counts: list[int] = []
     if group.rank == root:
         value, counts = _parts(sendbuf, "Scatter", group.size)
         given = {"_x": group.message(value)}

@@ -177,7 +177,7 @@ def start_receive(comm: MPI.Comm, buf: Any, source: Any = MPI.ANY_SOURCE, tag: A
     return Request(group, flight, places, facts, target, _sender(group, source, tag))
 
 
-@rule(MPI.Request.Waitall.__func__, MPI.Request.waitall.__func__, aliases=True)
+@rule(*(vars(MPI.Request)[name].__func__ for name in ("Waitall", "waitall")), aliases=True)
 def wait_for_all(kind: type, requests: Sequence[Any], statuses: Any = None) -> bool:
     """Record that several communications end here."""
     _without_status(statuses)

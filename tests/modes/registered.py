@@ -128,8 +128,12 @@ def names_of(function: Any) -> list[str]:
 
 
 def registered() -> dict[str, list[str]]:
-    """All registered functions and methods, by their first name: the ways to call them."""
+    """All registered functions and methods, by their first name: the ways to call them.
+
+    Those of mpi4py need several processes: ``tests/distributed``.
+    """
     found = {names[0]: names for names in map(names_of, {*FUNCTIONS, *OF_TEMPLATES} - OF_RULES)}
+    found = {name: ways for name, ways in found.items() if not name.startswith("mpi4py.")}
     return found | {f".{name}": [f".{name}"] for name in METHODS}
 
 
