@@ -27,6 +27,9 @@ from sdgrad.program.tree import (
     Node,
 )
 from sdgrad.program.window import Window, whole_window
+from sdgrad.runtime.libraries.communication import is_of_dace
+
+COMMUNICATES = "graphs that communicate have no derivative here: call mpi4py in a function, and derive that"
 
 
 class LibraryReader:
@@ -37,6 +40,8 @@ class LibraryReader:
 
     def library(self, node: nd.LibraryNode) -> list[Node]:
         """Read a library node as leaves, as the program it stands for, or as a call."""
+        if is_of_dace(node):
+            return [self.access.call(node, COMMUNICATES)]
         if type(node).__name__ == "Reduce":
             return self.reduction(node)
         if type(node).__name__ == "Einsum" and symbolic.equal_valued(0, node.beta):

@@ -26,6 +26,7 @@ from sdgrad.program.names import Names
 from sdgrad.program.naming import is_returned
 from sdgrad.program.registry import RULES
 from sdgrad.runtime.compile.python_call import CallsPython
+from sdgrad.runtime.libraries.communication import is_of_dace
 
 LIFTED = ("Reduce", "Einsum")  # library nodes read as leaves
 
@@ -156,4 +157,5 @@ def _expandable(sdfg: dace.SDFG) -> list[tuple[nd.LibraryNode, SDFGState]]:
     kept = {*LIFTED, *RULES}
     states = [state for graph in sdfg.all_sdfgs_recursive() for state in graph.states()]
     nodes = [(n, state) for state in states for n in state.nodes() if isinstance(n, nd.LibraryNode)]
-    return [(n, s) for n, s in nodes if not isinstance(n, (Lowered, CallsPython)) and type(n).__name__ not in kept]
+    nodes = [(n, s) for n, s in nodes if not isinstance(n, (Lowered, CallsPython)) and not is_of_dace(n)]
+    return [(n, s) for n, s in nodes if type(n).__name__ not in kept]

@@ -80,13 +80,12 @@ def splice(
     :param writes_back: the program writes its arguments; if not, it writes copies of them.
     :raises ParseError: the program takes an array that nobody gives.
     """
-    closure = dict(closure)
-    checks = {n: closure.pop(n) for n, v in list(closure.items()) if isinstance(v, Checks)}
-    shared = {n: shared_input(recorder, n, closure.pop(n)).container for n in filter(is_shared, list(closure))}
+    checks = {n: v for n, v in closure.items() if isinstance(v, Checks)}
+    shared = {n: shared_input(recorder, n, v).container for n, v in closure.items() if is_shared(n)}
     own = program if writes_back else with_own_arrays(program)
     taken = {n: recorder.adopt(v) if is_recorded(v) else v for n, v in operands.items()}
-    given = {**taken, **{n: closed(recorder, v) for n, v in closure.items()}}
     bound = {**shared, **dict.fromkeys(checks, "")}
+    given = {**taken, **{n: closed(recorder, v) for n, v in closure.items() if n not in bound}}
     if missing := [n for n in own_arguments(own) if n not in given and n not in bound]:
         raise ParseError(f"'{own.name}' reads {', '.join(missing)}: neither an argument nor an array of the closure")
     changed = _written(own, given) if writes_back else {}
@@ -102,8 +101,8 @@ def splice(
     for name, array_ in changed.items():
         if bound[name] != array_.tensor.container:
             store(array_, Ellipsis, recorder.array(Tensor(recorder, bound[name], array_.tensor.shape, array_.dtype)))
-    for name, value in checks.items():
-        take_over(recorder, value, Tensor(recorder, bound[name], (), np.dtype(np.int64)))
+    for name, found in checks.items():
+        take_over(recorder, found, Tensor(recorder, bound[name], (), np.dtype(np.int64)))
     pairs = zip(results, shapes, strict=True)
     return [recorder.read(t, (0,) * t.rank) if s == () else recorder.array(t) for t, s in pairs]
 

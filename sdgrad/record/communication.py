@@ -111,7 +111,7 @@ def _places_in_status() -> tuple[int, int]:
         status = MPI.Status()
         getattr(status, setter)(number)
         size = MPI._sizeof(MPI.Status)
-        content = np.frombuffer(memoryview(MPI.memory.fromaddress(MPI._addressof(status), size)), np.int32)
+        content = np.frombuffer(MPI.memory.fromaddress(MPI._addressof(status), size).tobytes(), np.int32)
         found.append(int(np.flatnonzero(content == number)[0]) * 4)
     return found[0], found[1]
 

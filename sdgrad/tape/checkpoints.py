@@ -59,8 +59,15 @@ from sdgrad.tape.plan import Checkpoint, TapePlan
 from sdgrad.tape.room import Room
 from sdgrad.tape.trip_counting import deciding
 
-DECLINED = CallsPython, CheckpointSchedule
-"""Calls that a trip cannot make again, or only with all that another loop keeps."""
+
+def is_declined(node: Node) -> bool:
+    """True of calls that a trip cannot make again, or only with all that another loop keeps.
+
+    Ranks that communicate would all have to make them again, at the same times.
+    """
+    if not isinstance(node, NodeCall):
+        return False
+    return isinstance(node.node, (CallsPython, CheckpointSchedule)) or is_communication(node)
 
 
 def worthwhile(program: Program, plan: TapePlan, least: bool) -> Iterator[Path]:
@@ -165,8 +172,7 @@ def checkpoint(
     found = [program.containers[n] for n in sorted(carried(program, memory, path, plan.undone))]
     state = [c for c in found if c.name in memory.changed[path]]
     plain = all(type(c.desc) in (dt.Array, dt.Scalar) for c in found)
-    calls = [n for n in walk(loop.body) if isinstance(n, NodeCall)]
-    plain = plain and not any(isinstance(n.node, DECLINED) or is_communication(n) for n in calls)
+    plain = plain and not any(map(is_declined, walk(loop.body)))
     if trips is None or not plain or carried_symbols(loop, program):  # a symbol is no container to save
         return None
     is_open = countable(loop, least) is None

@@ -197,7 +197,13 @@ def is_communication(node: Any) -> bool:
     """True of a call by which ranks communicate: it has an adjoint whatever this rank knows of derivatives."""
     if isinstance(node, CustomCall):
         return any(map(is_communication, walk(node.block)))
-    return isinstance(getattr(node, "node", None), Communication)
+    called = getattr(node, "node", None)
+    return isinstance(called, Communication) or is_of_dace(called)
+
+
+def is_of_dace(node: Any) -> bool:
+    """True of DaCe's own nodes that communicate, which have no rule here."""
+    return type(node).__module__.startswith("dace.libraries.comm.")
 
 
 def messages(regions: Mapping[str, Any]) -> list[str]:
