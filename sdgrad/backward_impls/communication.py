@@ -92,7 +92,7 @@ class Writer:
     def call(self, kind: str, inputs: Mapping[str, Region], outputs: Mapping[str, Region], **facts: Any) -> None:
         """Add a communication in the place of the one that is differentiated: in the same order, by the same group."""
         own = self.context.call
-        given = {**inputs, ORDER: own.inputs[ORDER], GROUP: own.inputs[GROUP]}
+        given = {**inputs, **{c: own.inputs[c] for c in (ORDER, GROUP) if c in own.inputs}}
         found = {**outputs, ORDERED: own.outputs[ORDERED]}
         self.build.call(Communication(kind, {*given, *found}, **{**self.node.facts(), **facts}), given, found)
 

@@ -35,7 +35,9 @@ from sdgrad.lift.loop_directions import constant, direction_of_condition, trips
 from sdgrad.lift.states import StateLifting
 from sdgrad.lift.symbol_liveness import live_symbols
 from sdgrad.lift.views import Env
+from sdgrad.program.arrays import fill
 from sdgrad.program.names import Names
+from sdgrad.program.naming import ORDER
 from sdgrad.program.tree import (
     SCALAR,
     Block,
@@ -80,6 +82,8 @@ def lift_sdfg(sdfg: dace.SDFG, read_once: bool = False) -> Program:
             env.declare(name, desc, free_name=reserved)
     try:
         body = lift_body(sdfg, sdfg, env)
+        if ORDER in env.containers:
+            body = (fill(env.containers[ORDER], "0", env.names, ORDER), *body)
     except UnsupportedNode as error:
         raise DifferentiationError([Problem("program", str(error), where=str(source_of(sdfg)))]) from error
     arguments = tuple(n for n, d in sdfg.arrays.items() if not d.transient)

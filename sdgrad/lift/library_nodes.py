@@ -13,6 +13,7 @@ from dace import data as dt
 from dace import nodes as nd
 from dace import subsets, symbolic
 
+from sdgrad.lift.communication import read_communication
 from sdgrad.lift.copies import mode_of, reduce_leaves
 from sdgrad.lift.data_access import DataAccess, connector_of, source_of
 from sdgrad.lift.einsum import einsum_leaf
@@ -29,8 +30,6 @@ from sdgrad.program.tree import (
 from sdgrad.program.window import Window, whole_window
 from sdgrad.runtime.libraries.communication import is_of_dace
 
-COMMUNICATES = "graphs that communicate have no derivative here: call mpi4py in a function, and derive that"
-
 
 class LibraryReader:
     """The library nodes of one state."""
@@ -41,7 +40,7 @@ class LibraryReader:
     def library(self, node: nd.LibraryNode) -> list[Node]:
         """Read a library node as leaves, as the program it stands for, or as a call."""
         if is_of_dace(node):
-            return [self.access.call(node, COMMUNICATES)]
+            return read_communication(node, self.access)
         if type(node).__name__ == "Reduce":
             return self.reduction(node)
         if type(node).__name__ == "Einsum" and symbolic.equal_valued(0, node.beta):

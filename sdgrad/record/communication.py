@@ -10,17 +10,14 @@ import numpy as np
 from mpi4py import MPI
 
 from sdgrad.errors import ParseError
-from sdgrad.program.naming import GROUP as GROUP_NAME
 from sdgrad.record.functions.table import active, array, rule
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.shared_inputs import WHOLE, order, shared_input
 from sdgrad.record.stores import in_memory, store
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, Number
-from sdgrad.runtime.libraries.communication import GROUP, HANDLES, ORDER, ORDERED, Communication, typeclass_of
-
-_known: dict[int, tuple[str, np.ndarray, Any]] = {}
-"""By the handle of a communicator: a name of its own in this process, its handles, and itself, so that it lives."""
+from sdgrad.runtime.libraries.communication import GROUP, ORDER, ORDERED, Communication, typeclass_of
+from sdgrad.runtime.libraries.mpi_handles import facts_of, handles_of
 
 
 @dataclass(frozen=True)
@@ -50,8 +47,8 @@ class Group:
         now = order(self.recorder)
         given = {**inputs, ORDER: now, GROUP: self.handles()}
         found = {**outputs, ORDERED: now}
-        own = {"width": MPI._sizeof(MPI.Comm), "size": self.size, "rank": self.rank}
-        self.recorder.call_into(Communication(kind, {*given, *found}, **own, **facts), given, found)
+        node = Communication(kind, {*given, *found}, **facts_of(self.comm), **facts)
+        self.recorder.call_into(node, given, found)
 
     def message(self, value: Any) -> Tensor:
         """Return a value in memory, as it is sent."""
@@ -92,28 +89,6 @@ def group_of(comm: Any) -> Group:
 def put(group: Group, target: Array, found: Tensor) -> None:
     """Write what was received into the array that the program names."""
     store(target, Ellipsis, group.recorder.array(found))
-
-
-def handles_of(comm: Any) -> tuple[str, np.ndarray]:
-    """Return a name of a communicator, and its handles with those of what its messages can be: :data:`HANDLES`."""
-    own = MPI._handleof(comm)
-    if own not in _known:
-        values = [own, *_places_in_status(), *(MPI._handleof(getattr(MPI, name)) for name in HANDLES[3:])]
-        _known[own] = f"{GROUP_NAME}_{len(_known)}", np.array(values, np.uint64).astype(np.int64), comm
-    name, handles, _ = _known[own]
-    return name, handles
-
-
-def _places_in_status() -> tuple[int, int]:
-    """Return where a status has the rank and the tag: each MPI has another order."""
-    found = []
-    for number, setter in ((7001, "Set_source"), (7002, "Set_tag")):
-        status = MPI.Status()
-        getattr(status, setter)(number)
-        size = MPI._sizeof(MPI.Status)
-        content = np.frombuffer(MPI.memory.fromaddress(MPI._addressof(status), size).tobytes(), np.int32)
-        found.append(int(np.flatnonzero(content == number)[0]) * 4)
-    return found[0], found[1]
 
 
 def buffer_of(value: Any) -> Any:

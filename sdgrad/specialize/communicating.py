@@ -10,11 +10,16 @@ from sdgrad.specialize.signature import Signature
 OF_ALL_RANKS = "a Jacobian has rows and columns of all ranks: call sdgrad.vjp or sdgrad.jvp on each, with its seeds"
 
 
+def communicates(signature: Signature) -> bool:
+    """True of a function that communicates with other ranks, by itself or by what it calls."""
+    return any(map(is_shared, signature.program.containers))
+
+
 def refuse_communication(signature: Signature, told: str = OF_ALL_RANKS) -> None:
     """Raise an error for a function that communicates with other ranks.
 
     :param told: why, and what to write instead.
     :raises ArgumentError: it does.
     """
-    if signature.function is not None and any(map(is_shared, signature.closure)):
+    if signature.function is not None and communicates(signature):
         raise ArgumentError(f"{name_of(signature.function)} communicates by MPI: {told}")

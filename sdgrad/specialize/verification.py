@@ -15,12 +15,12 @@ import numpy as np
 from sdgrad.config import config
 from sdgrad.convert.callables import name_of
 from sdgrad.errors import VerificationError
-from sdgrad.program.naming import is_shared
 from sdgrad.record.nests import compared
 from sdgrad.record.outside import Place, as_before
 from sdgrad.record.shown import located_in_plain_run
 from sdgrad.runtime.call.device_arrays import is_resident
 from sdgrad.runtime.call.marshalling import as_array
+from sdgrad.specialize.communicating import communicates
 from sdgrad.specialize.exact_tails import exact_tails
 from sdgrad.specialize.first_difference import first_difference
 from sdgrad.specialize.plain_runs import GivenUp, copied, is_plain, plain_results
@@ -62,7 +62,7 @@ def verified(
 def _wanted(signature: Signature, arguments: Mapping[str, Any]) -> bool:
     if signature.verified or not signature.recorded or config.verify == "never" or is_plain():
         return False
-    if any(map(is_shared, signature.closure)):  # other ranks would have to run theirs as well
+    if communicates(signature):  # other ranks would have to run theirs as well
         return False
     return not any(map(is_resident, arguments.values()))
 

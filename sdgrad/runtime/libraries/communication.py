@@ -128,6 +128,8 @@ def _code(node: Communication, dtype: dace.typeclass, sizes: dict[str, str], con
         sender=", _sender" if "_sender" in connectors else "",
         root=node.root,
     )
+    if node.handles:
+        written += f"static const int64_t _handles[] = {{{', '.join(map(str, node.handles))}}};\n"
     return f"{written}sdgrad::mpi::Group<{handle}>(_handles, {type_}, {operator}).{call};"
 
 
@@ -167,19 +169,21 @@ class Communication(nd.LibraryNode):
     source = properties.ListProperty(element_type=int, default=[])
     counts = properties.ListProperty(element_type=int, default=[])
     own = properties.ListProperty(element_type=int, default=[])
+    handles = properties.ListProperty(element_type=int, default=[], desc="In place of the operand, if they are numbers")
 
     def __init__(self, kind: str = "barrier", connectors: Collection[str] = (), **facts: Any) -> None:
         known = KINDS[kind]
         inputs = {c for c in (*known.inputs, "_to", "_from") if c in connectors}
         outputs = {c for c in (*known.outputs, "_sender") if c in connectors}
-        super().__init__(kind, inputs={*inputs, ORDER, GROUP}, outputs={*outputs, ORDERED})
+        inputs |= {ORDER} if facts.get("handles") else {ORDER, GROUP}
+        super().__init__(kind, inputs=inputs, outputs={*outputs, ORDERED})
         self.kind = kind
         for name, value in facts.items():
             setattr(self, name, list(value) if isinstance(value, tuple) else value)
 
     def facts(self) -> dict[str, Any]:
         """Return what the node knows of its communicator: the same for the node of its adjoint."""
-        return {"width": self.width, "size": self.size, "rank": self.rank}
+        return {"width": self.width, "size": self.size, "rank": self.rank, "handles": self.handles}
 
 
 def typeclass_of(dtype: Any) -> dace.typeclass:
