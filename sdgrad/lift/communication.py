@@ -7,6 +7,7 @@ memory without gaps, and its root has to be a number.
 from __future__ import annotations
 
 import ast
+import itertools
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +19,12 @@ from dace import nodes as nd
 from dace.libraries.comm import utils
 
 from sdgrad.lift.data_access import DataAccess, source_of
-from sdgrad.program.arrays import moved
+from sdgrad.lift.views import Env
+from sdgrad.program.arrays import fill, moved
 from sdgrad.program.naming import ORDER as ORDER_NAME
 from sdgrad.program.tree import (
     SCALAR,
+    Block,
     Container,
     Leaf,
     Let,
@@ -30,7 +33,10 @@ from sdgrad.program.tree import (
     NodeCall,
     Region,
     Store,
+    reads,
+    walk,
     whole_region,
+    writes,
 )
 from sdgrad.program.window import Window, whole_window
 from sdgrad.runtime.libraries.communication import ORDER, ORDERED, Communication
@@ -48,9 +54,12 @@ KINDS = {
     "Allgather": "allgather",
     "Alltoall": "all_to_all",
     "Barrier": "barrier",
+    "Isend": "start_send",
+    "Irecv": "start_receive",
 }
 """By the name of DaCe's class."""
 INPUTS, OUTPUTS = ("_inbuffer", "_buffer"), ("_outbuffer", "_buffer")
+WAITS = ("Wait", "Waitall")
 ELSEWHERE = {("scatter", False), ("gather", True), ("reduce", True)}
 """What only the root has: the input of a scatter, the outputs of others."""
 SAID = "write it with mpi4py in a function, and derive that"
@@ -68,6 +77,29 @@ def read_communication(node: nd.LibraryNode, access: DataAccess) -> list[Node]:
         return [access.call(node, f"{reason}: {SAID}")]
 
 
+def begin_communications(body: Block, env: Env) -> Block:
+    """Return a program's body after what its communications need; arrays of requests that nobody reads are dropped."""
+    if ORDER_NAME not in env.containers:
+        return body
+    used = {c for node in walk(body) for c in reads(node) | writes(node)}
+    for name in [n for n, c in env.containers.items() if isinstance(c.dtype, dace.dtypes.opaque) and n not in used]:
+        del env.containers[name]
+    return (fill(env.containers[ORDER_NAME], "0", env.names, ORDER_NAME), *body)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A communication that has begun.
+
+    :param flight: its memory and its request, by connector; ``places`` are whom it goes to or comes from.
+    :param target: what a message is received into.
+    """
+
+    flight: dict[str, Region]
+    places: dict[str, Region]
+    target: tuple[Window, list[Any]] | None
+
+
 @dataclass
 class _Reading:
     """Read one node."""
@@ -77,6 +109,8 @@ class _Reading:
 
     def nodes(self) -> list[Node]:
         """Return copies of what is sent, the communication, and copies of what came."""
+        if type(self.node).__name__ in WAITS:
+            return self.ends()
         kind = KINDS.get(type(self.node).__name__)
         edges = {e.dst_conn: e for e in self.access.state.in_edges(self.node) if not e.data.is_empty()}
         out = {e.src_conn: e for e in self.access.state.out_edges(self.node) if not e.data.is_empty()}
@@ -93,16 +127,82 @@ class _Reading:
         outputs: dict[str, Region] = {}
         if (sent := next((edges[c] for c in INPUTS if c in edges), None)) and self.is_here(kind, False, is_root):
             inputs["_x"] = self.copied(sent, before)
-        if (found := next((out[c] for c in OUTPUTS if c in out), None)) and self.is_here(kind, True, is_root):
+        found = next((out[c] for c in OUTPUTS if c in out), None)
+        if found and kind != "start_receive" and self.is_here(kind, True, is_root):
             outputs["_y"] = self.copied(found, after, back=True)
         for connector, peer in (("_to", "_dest"), ("_from", "_src")):
             if peer in edges:
                 inputs[connector] = self.place(edges[peer], edges["_tag"], before)
+        if "_request" in out:
+            outputs |= self.begun(inputs, out["_request"], found)
         facts |= self.counts(kind, inputs, outputs, facts["size"]) | {"root": root, "operator": self.operator()}
+        return [*before, self.call(kind, inputs, outputs, facts), *after]
+
+    def call(self, kind: str, inputs: dict[str, Region], outputs: dict[str, Region], facts: dict[str, Any]) -> NodeCall:
+        """Return a communication in its place among the others."""
         now = self.order()
         given, made = {**inputs, ORDER: now}, {**outputs, ORDERED: now}
-        call = NodeCall(Communication(kind, {*given, *made}, **facts), given, made, source_of(self.node))
-        return [*before, call, *after]
+        return NodeCall(Communication(kind, {*given, *made}, **facts), given, made, source_of(self.node))
+
+    def begun(self, inputs: dict[str, Region], request: Any, target: Any) -> dict[str, Region]:
+        """Return memory for what begins here, and note it for the node that waits."""
+        window = self.window(target) if target is not None else None
+        like = inputs["_x"].container if "_x" in inputs else window[0].container if window else ""
+        sizes = window[1] if window is not None else list(self.access.env.containers[like].shape)
+        flight = {
+            "_flight": self.memory("flight", sizes, self.access.env.containers[like].dtype),
+            "_request": self.memory("request", [sympy.Integer(1)], dace.int64),
+        }
+        (key,) = self.elements(request)
+        places = {c: r for c, r in inputs.items() if c in ("_to", "_from")}
+        self.access.env.requests[key] = Begun(flight, places, window)
+        return flight
+
+    def ends(self) -> list[Node]:
+        """Return the ends of all communications that a node waits for."""
+        out = {e.src_conn: e for e in self.access.state.out_edges(self.node) if not e.data.is_empty()}
+        states = self.access.sdfg.states()
+        asked = {e.data.data for c, e in out.items() if c.startswith("_stat")}
+        if any(n.data in asked and state.out_degree(n) for state in states for n in state.data_nodes()):
+            raise NotRead("who sent a message is asked for, and a run knows it")
+        (edge,) = (e for e in self.access.state.in_edges(self.node) if e.dst_conn == "_request")
+        nodes: list[Node] = []
+        for key in self.elements(edge):
+            begun = self.access.env.requests.pop(key, None)
+            if begun is None:
+                raise NotRead("a graph waits for a communication that has not begun in it")
+            nodes += self.end(begun)
+        return nodes
+
+    def end(self, begun: Begun) -> list[Node]:
+        """Return the end of a communication, and the copy of what came."""
+        inputs = {**begun.flight, **begun.places}
+        if begun.target is None:
+            return [self.call("end_send", inputs, {}, self.facts())]
+        window, sizes = begun.target
+        found = self.memory("message", sizes, self.access.env.containers[window.container].dtype)
+        whole = whole_window(found.container, self.access.env.containers[found.container].desc)
+        copied = moved(window, whole, sizes, "set", self.access.env.names)
+        return [self.call("end_receive", inputs, {"_y": found}, self.facts()), copied]
+
+    def elements(self, edge: Any) -> list[tuple[Any, ...]]:
+        """Return the elements of an array of requests that a node names.
+
+        :raises NotRead: a run knows which.
+        """
+        window, subset = self.access.outer(edge)
+        ranges = [tuple(map(sympy.sympify, r)) for r in window.subset(self.access.env.range(subset)).ranges]
+        if not all(n.is_Integer for r in ranges for n in r):
+            raise NotRead("requests have places that are numbers")
+        axes = [range(int(a), int(b) + 1, int(c)) for a, b, c in ranges]
+        return [(window.container, *index) for index in itertools.product(*axes)]
+
+    def memory(self, stem: str, sizes: list[Any], dtype: dace.typeclass) -> Region:
+        """Return a new array."""
+        env = self.access.env
+        own = Container(env.names.fresh(stem), dt.Array(dtype, sizes, transient=True))
+        env.containers[own.name] = own
+        return whole_region(own.name, own.shape)
 
     def is_here(self, kind: str, result: bool, is_root: bool) -> bool:
         """True if this rank has an operand."""
@@ -143,27 +243,23 @@ class _Reading:
         """Return memory without gaps for an operand, and add the copy to it, or from it."""
         window, sizes = self.window(edge)
         env = self.access.env
-        dtype = env.containers[window.container].dtype
-        own = Container(env.names.fresh("message"), dt.Array(dtype, sizes, transient=True))
-        env.containers[own.name] = own
-        ends = window, whole_window(own.name, own.desc)
+        own = self.memory("message", sizes, env.containers[window.container].dtype)
+        ends = window, whole_window(own.container, env.containers[own.container].desc)
         target, source = ends if back else reversed(ends)
-        nodes.append(moved(target, source, own.shape, "set", env.names))
-        return whole_region(own.name, own.shape)
+        nodes.append(moved(target, source, sizes, "set", env.names))
+        return own
 
     def place(self, peer: Any, tag: Any, nodes: list[Node]) -> Region:
         """Return the rank and the tag of a message in memory."""
-        env = self.access.env
-        own = Container(env.names.fresh("place"), dt.Array(dace.int64, [2], transient=True))
-        env.containers[own.name] = own
+        env, own = self.access.env, self.memory("place", [sympy.Integer(2)], dace.int64)
         body: list[Any] = []
         for k, edge in enumerate((peer, tag)):
             window, _ = self.window(edge)
             v, w = env.names.fresh("v"), env.names.fresh("v")
             body += [Load(v, window.container, window.base or SCALAR), Let(w, code.parse(v))]
-            body.append(Store(own.name, (sympy.Integer(k),), w))
+            body.append(Store(own.container, (sympy.Integer(k),), w))
         nodes.append(Leaf((), tuple(body), source_of(self.node)))
-        return whole_region(own.name, own.shape)
+        return own
 
     def number(self, edge: Any) -> int:
         """Return a root, which a tasklet without operands has to write."""

@@ -28,6 +28,7 @@ from dace.sdfg.state import (
 from dace.transformation.passes.analysis import loop_analysis
 
 from sdgrad.errors import DifferentiationError, Problem, UnsupportedNode
+from sdgrad.lift.communication import begin_communications
 from sdgrad.lift.data_access import source_of
 from sdgrad.lift.interstate import carry, joins, lift_assignment, lift_value, reload, resize
 from sdgrad.lift.jumps import Jump, set_flag, without_jumps
@@ -35,9 +36,7 @@ from sdgrad.lift.loop_directions import constant, direction_of_condition, trips
 from sdgrad.lift.states import StateLifting
 from sdgrad.lift.symbol_liveness import live_symbols
 from sdgrad.lift.views import Env
-from sdgrad.program.arrays import fill
 from sdgrad.program.names import Names
-from sdgrad.program.naming import ORDER
 from sdgrad.program.tree import (
     SCALAR,
     Block,
@@ -82,8 +81,7 @@ def lift_sdfg(sdfg: dace.SDFG, read_once: bool = False) -> Program:
             env.declare(name, desc, free_name=reserved)
     try:
         body = lift_body(sdfg, sdfg, env)
-        if ORDER in env.containers:
-            body = (fill(env.containers[ORDER], "0", env.names, ORDER), *body)
+        body = begin_communications(body, env)
     except UnsupportedNode as error:
         raise DifferentiationError([Problem("program", str(error), where=str(source_of(sdfg)))]) from error
     arguments = tuple(n for n, d in sdfg.arrays.items() if not d.transient)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import dace
 import sympy
@@ -37,6 +38,7 @@ class Env:
     carried: dict[str, str] = field(default_factory=dict)  # symbols carried by loops, with their containers
     live: Live = field(default_factory=Live)
     counted: Counter[str] | None = None
+    requests: dict[Any, Any] = field(default_factory=dict)  # of communications that began, by element
 
     def uses(self, sdfg: dace.SDFG) -> Counter[str]:
         """Return the number of access nodes of each container of the SDFG."""
@@ -46,7 +48,7 @@ class Env:
 
     def inner(self) -> Env:
         """Return the environment of a nested SDFG: names of its own, in the same program."""
-        return Env(self.names, self.containers, self.symbols, read_once=self.read_once)
+        return Env(self.names, self.containers, self.symbols, read_once=self.read_once, requests=self.requests)
 
     def expr(self, value: object) -> Expr:
         """Return an expression with the current values of its symbols."""

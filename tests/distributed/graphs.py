@@ -14,6 +14,8 @@ comm = MPI.COMM_WORLD
 rank, size = comm.rank, comm.size
 n = 4
 m = n * size
+left, right = (rank - 1) % size, (rank + 1) % size
+MPI_Request = dace.opaque("MPI_Request")
 
 
 @dace.program
@@ -57,6 +59,21 @@ def columns_in_a_loop(x: dace.float64[n], s: dace.float64[1]):
         MPI.COMM_WORLD.Allreduce(MPI.IN_PLACE, u, MPI.MAX)
         u[:] = u * x + v[:, 1]
     s[0] = np.sum(u)
+
+
+@dace.program
+def overlapped(x: dace.float64[n], s: dace.float64[1]):
+    below = np.zeros((n,), dtype=np.float64)
+    above = np.zeros((n,), dtype=np.float64)
+    sent = np.sin(x)
+    requests = np.empty((4,), dtype=MPI_Request)
+    dace.comm.Irecv(below, left, 1, requests[0])
+    dace.comm.Irecv(above, right, 2, requests[1])
+    dace.comm.Isend(sent, right, 1, requests[2])
+    dace.comm.Isend(x, left, 2, requests[3])
+    inner = x * x
+    dace.comm.Waitall(requests)
+    s[0] = np.sum(inner * below + above * above * above)
 
 
 def by_hand():
@@ -106,7 +123,7 @@ def same_by_hand(x):
     return np.sum(total * part) if rank == 0 else np.sum(part)
 
 
-GRAPHS = {p.name: p for p in (messages, from_the_root_and_back, transposed, columns_in_a_loop)}
+GRAPHS = {p.name: p for p in (messages, from_the_root_and_back, transposed, columns_in_a_loop, overlapped)}
 
 
 def check(name: str, random: np.random.Generator) -> dict[str, float]:
