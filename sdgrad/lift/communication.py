@@ -118,7 +118,7 @@ class _Reading:
             raise NotRead(f"DaCe's {type(self.node).__name__} has no derivative here")
         if {"_grid", "_comm"} & edges.keys() or getattr(self.node, "fcomm", None):
             raise NotRead("a graph has a derivative here if it communicates in MPI_COMM_WORLD")
-        facts = self.facts()
+        operator, facts = self.operator(), self.facts()
         before: list[Node] = []
         inputs: dict[str, Region] = {}
         root = self.number(edges["_root"]) if "_root" in edges else 0
@@ -135,7 +135,7 @@ class _Reading:
                 inputs[connector] = self.place(edges[peer], edges["_tag"], before)
         if "_request" in out:
             outputs |= self.begun(inputs, out["_request"], found)
-        facts |= self.counts(kind, inputs, outputs, facts["size"]) | {"root": root, "operator": self.operator()}
+        facts |= self.counts(kind, inputs, outputs, facts["size"]) | {"root": root, "operator": operator}
         return [*before, self.call(kind, inputs, outputs, facts), *after]
 
     def call(self, kind: str, inputs: dict[str, Region], outputs: dict[str, Region], facts: dict[str, Any]) -> NodeCall:
