@@ -122,6 +122,10 @@ class PreparedCalls:
     known: dict[Hashable, list[Prepared]] = field(default_factory=dict)
     has_forms: bool = False
 
+    def __reduce__(self) -> tuple:
+        """Pickle none of them: they hold addresses of this process, and another one prepares its own."""
+        return PreparedCalls, ()
+
     def __call__(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Return the result of a prepared call; :data:`MISSING` if there is none."""
         for prepared in self.known.get((len(args), len(kwargs)), ()):

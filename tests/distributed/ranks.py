@@ -23,19 +23,19 @@ def mpiexec() -> str:
 
 def run(module: str, ranks: int, *args: str) -> dict[str, dict]:
     """What each case of a module says, by its name."""
-    return _started(ranks, ["-m", module, *args])
+    return started(ranks, ["-m", module, *args])
 
 
 def run_script(path: Path, ranks: int) -> dict[str, dict]:
     """What a script says, by the names in its lines."""
-    return _started(ranks, [str(path)])
+    return started(ranks, [str(path)])
 
 
-def _started(ranks: int, arguments: list[str], seconds: float = 300.0) -> dict[str, dict]:
+def started(ranks: int, arguments: list[str], runner: str = "mpi4py", seconds: float = 300.0) -> dict[str, dict]:
     """The lines of JSON that ranks print; a pair that waits for ever is ended by the time limit."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "SDGRAD_PROGRESS": "0"}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    command = [mpiexec(), "-n", str(ranks), sys.executable, "-m", "mpi4py", *arguments]
+    command = [mpiexec(), "-n", str(ranks), sys.executable, "-m", runner, *arguments]
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds, check=False
     )
