@@ -155,14 +155,24 @@ def refuse(module: nn.Module, call: Call, cuda: bool = False) -> None:
         problems.append(
             Problem(f"backward hooks of {type(hooked).__name__}", "its backward pass is not a step of its own here")
         )
+    if any(map(is_sharded, module.modules())):
+        told = "its parameters are parts on several ranks, and are here during a call only"
+        problems.append(Problem("FullyShardedDataParallel", told, "", "use DistributedDataParallel"))
     if torch.is_autocast_enabled("cpu"):
         problems.append(Problem("torch.autocast", "types are those of the tensors; convert the module instead"))
     if problems:
         raise CaptureError(type(module).__name__, problems)
 
 
+def is_sharded(module: nn.Module) -> bool:
+    """True of a module whose parameters PyTorch has divided among ranks (FSDP, first and second version)."""
+    return getattr(module, "_is_fsdp_managed_module", False) or type(module).__name__.startswith("FSDP")
+
+
 def _how_to_be_dense(x: torch.Tensor) -> str:
     """Return what to write instead of a tensor whose numbers are not all in memory; empty if they are."""
+    if type(x).__name__ == "DTensor":
+        return "pass x.full_tensor(); parameters that all ranks have whole are for DistributedDataParallel"
     if x.layout is not torch.strided:
         return "pass x.to_dense()"
     return "pass an ordinary tensor" if isinstance(x, FakeTensor) or x._is_zerotensor() else ""

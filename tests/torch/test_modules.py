@@ -421,6 +421,11 @@ warnings.filterwarnings("ignore")
 import torch, torch.distributed as dist
 from torch import nn
 import sdgrad
+from torch.distributed.device_mesh import init_device_mesh
+from sdgrad.errors import CaptureError
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import Shard, distribute_tensor
+
 rank = int(sys.argv[1])
 dist.init_process_group("gloo", init_method=f"file://{sys.argv[2]}", rank=rank, world_size=2)
 torch.manual_seed(0)
@@ -432,12 +437,26 @@ own = [p.grad.clone() for p in net.parameters()]
 net.zero_grad()
 (net(x).sum() / 2).backward()
 assert all(torch.allclose(a, p.grad, atol=1e-6) for a, p in zip(own, net.parameters()))
+
+
+def said(module):
+    try:
+        module(x)
+    except CaptureError as error:
+        return str(error)
+
+
+mesh = init_device_mesh("cpu", (2,))
+whole = nn.Linear(4, 2)
+whole.weight = nn.Parameter(distribute_tensor(whole.weight.data, mesh, [Shard(0)]))
+assert "'weight', a DTensor" in said(sdgrad.Module(whole))
+assert "DistributedDataParallel" in said(sdgrad.Module(fully_shard(nn.Linear(4, 2), mesh=mesh)))
 dist.destroy_process_group()
 """
 
 
 def test_two_processes(tmp_path):
-    """DistributedDataParallel on gloo."""
+    """DistributedDataParallel on gloo; parameters in parts on both are refused."""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "GLOO_SOCKET_IFNAME": "lo"}
     commands = [[sys.executable, "-c", PARALLEL, str(k), str(tmp_path / "meeting")] for k in range(2)]
     running = [subprocess.Popen(c, env=environment, stderr=subprocess.PIPE, text=True) for c in commands]
