@@ -10,12 +10,14 @@ import numpy as np
 from mpi4py import MPI
 
 from sdgrad.errors import ParseError
+from sdgrad.record.checks import require_of_function
+from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.table import active, array, rule
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.shared_inputs import WHOLE, order, shared_input
 from sdgrad.record.stores import in_memory, store
 from sdgrad.record.tensors import Tensor
-from sdgrad.record.values import Array, Number
+from sdgrad.record.values import Array, Number, is_recorded
 from sdgrad.runtime.libraries.communication import GROUP, ORDER, ORDERED, Communication, typeclass_of
 from sdgrad.runtime.libraries.mpi_handles import facts_of, handles_of
 
@@ -70,6 +72,11 @@ class Group:
 
     def place(self, rank: Any, tag: Any) -> Tensor:
         """Return the rank and the tag of a message, of which a run knows one, in memory."""
+        if is_recorded(rank):
+            told = (
+                "a rank that the program computes is negative: choose MPI.PROC_NULL by an if, for ranks that are known"
+            )
+            require_of_function(self.recorder, apply(np.greater_equal, [rank, 0]), ValueError(told))
         pair = self.recorder.declare("place", (2,), WHOLE)
         for k, value in enumerate((rank, tag)):
             self.recorder.write(pair, (k,), value)
@@ -83,6 +90,8 @@ def of_comm(*names: str) -> Callable[[Callable], Callable]:
 
 def group_of(comm: Any) -> Group:
     """Return a communicator in the function that is recorded."""
+    if isinstance(comm, MPI.Intercomm):
+        raise ParseError("an inter-communicator has no derivative here: merge its groups outside of the function")
     return Group(active(), comm)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -31,14 +32,25 @@ def run_script(path: Path, ranks: int) -> dict[str, dict]:
     return started(ranks, [str(path)])
 
 
-def started(ranks: int, arguments: list[str], runner: str = "mpi4py", seconds: float = 300.0) -> dict[str, dict]:
-    """The lines of JSON that ranks print; a pair that waits for ever is ended by the time limit."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "SDGRAD_PROGRESS": "0"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    command = [mpiexec(), "-n", str(ranks), sys.executable, "-m", runner, *arguments]
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds, check=False
-    )
+def failed(path: Path, ranks: int, told: str) -> None:
+    """Check that a script ends all ranks, soon, and what it says."""
+    done = _done(ranks, [str(path)], "mpi4py", 100.0)
+    assert done.returncode != 0 and re.search(told, done.stdout + done.stderr), (done.stdout + done.stderr)[-3000:]
+
+
+def started(ranks: int, arguments: list[str], runner: str = "mpi4py") -> dict[str, dict]:
+    """The lines of JSON that ranks print."""
+    done = _done(ranks, arguments, runner, 300.0)
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     return {line.pop("name"): line for line in lines}
+
+
+def _done(ranks: int, arguments: list[str], runner: str, seconds: float) -> subprocess.CompletedProcess:
+    """The end of a program; the time limit ends a pair that waits for ever."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "SDGRAD_PROGRESS": "0"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    command = [mpiexec(), "-n", str(ranks), sys.executable, "-m", runner, *arguments]
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds, check=False
+    )

@@ -113,7 +113,7 @@ struct Group {
         char status[256];
         static const Function function("MPI_Recv");
         call(function, out(y), count(n), type, from.peer, from.tag, comm, out(status));
-        note(status, sender);
+        note(status, n, sender);
     }
     void exchange(const void* x, int64_t n, Envelope to, void* y, int64_t m, Envelope from,
                   int64_t* sender = nullptr) const {
@@ -121,7 +121,7 @@ struct Group {
         static const Function function("MPI_Sendrecv");
         call(function, in(x), count(n), type, to.peer, to.tag, out(y), count(m), type, from.peer, from.tag, comm,
              out(status));
-        note(status, sender);
+        note(status, m, sender);
     }
     template <class T>
     void broadcast(const void* x, T* y, int64_t n, int root) const {
@@ -176,16 +176,35 @@ struct Group {
         static const Function function("MPI_Irecv");
         call(function, out(flight), count(n), type, from.peer, from.tag, comm, out(request));
     }
-    void wait(const int64_t* request, int64_t* sender = nullptr) const {
+    void wait(const int64_t* request) const {
         char status[256];
         int64_t own = *request;
         static const Function function("MPI_Wait");
         call(function, out(&own), out(status));
-        note(status, sender);
+    }
+    template <class T>
+    void end_receive(const int64_t* request, const T* flight, T* y, int64_t n, int64_t* sender = nullptr) const {
+        char status[256];
+        int64_t own = *request;
+        static const Function function("MPI_Wait");
+        call(function, out(&own), out(status));
+        note(status, n, sender);
+        std::memcpy(y, flight, n * sizeof(T));
     }
 
    private:
-    void note(const char* status, int64_t* sender) const {
+    // What MPI leaves alone of a buffer that is longer than its message would be no part of the program.
+    void note(const char* status, int64_t n, int64_t* sender) const {
+        static const Function function("MPI_Get_count");
+        int found = 0;
+        call(function, in(status), type, &found);
+        if (found != n) {
+            std::fprintf(stderr, "sdgrad: a message of %d elements is received into %lld: receive it into a slice\n",
+                         found, (long long)n);
+            std::fflush(stderr);
+            reinterpret_cast<int (*)(H, int)>(symbol("MPI_Abort"))(comm, 1);
+            std::abort();
+        }
         for (int k = 0; sender && k < 2; ++k) {
             int found;
             std::memcpy(&found, status + handles[1 + k], sizeof(int));

@@ -81,9 +81,7 @@ KINDS = {
     "start_send": Kind("start_send(_x, _flight, {n_x}, {to}, _request)", ("_x",), ("_flight", "_request")),
     "start_receive": Kind("start_receive(_flight, {n_flight}, {source}, _request)", (), ("_flight", "_request")),
     "end_send": Kind("wait(_request)", ("_flight", "_request")),
-    "end_receive": Kind(
-        "wait(_request{sender}); std::memcpy(_y, _flight, {n_y} * sizeof(*_y))", ("_flight", "_request"), ("_y",)
-    ),
+    "end_receive": Kind("end_receive(_request, _flight, _y, {n_y}{sender})", ("_flight", "_request"), ("_y",)),
 }
 """By the node's ``kind``. What only the root has is left out elsewhere: ``{x}`` and ``{y}`` are null pointers then."""
 
