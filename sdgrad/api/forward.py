@@ -10,6 +10,7 @@ import numpy as np
 
 from sdgrad.api.gradient import checked
 from sdgrad.convert.callables import name_of
+from sdgrad.convert.keywords import own_keywords
 from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.shown import short
 from sdgrad.runtime.call.device_arrays import placed, run
@@ -19,6 +20,7 @@ from sdgrad.specialize.signature import Signature
 from sdgrad.specialize.verification import verified
 
 
+@own_keywords
 def compile_forward(f: Callable, *, inplace: bool = False) -> Callable:
     """Compile ``f`` itself by the same pipeline, without a gradient: the yardstick for a gradient's time.
 

@@ -15,6 +15,7 @@ from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.config import DeviceKind, config, in_memory_of, memory_limit, on_device
 from sdgrad.convert.callables import name_of, python_function
+from sdgrad.convert.keywords import own_keywords
 from sdgrad.errors import ArgumentError, MemoryLimitError, NameNotFound, NotScalarError, OutOfMemory
 from sdgrad.machine.limits import Limit
 from sdgrad.program.functions import returning
@@ -42,6 +43,7 @@ DiskLimit = int | str | None
 """Bytes that files may have, as users write them."""
 
 
+@own_keywords
 def value_and_grad(
     f: Callable,
     wrt: Wrt = 0,
@@ -130,6 +132,7 @@ def grad(
 ) -> Attached: ...
 
 
+@own_keywords
 def grad(
     f,
     wrt=0,

@@ -10,6 +10,7 @@ import numpy as np
 
 from sdgrad.api.gradient import checked, grad
 from sdgrad.convert.callables import name_of
+from sdgrad.convert.keywords import own_keywords
 from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.program.naming import RETURN
 from sdgrad.program.tree import Program
@@ -24,6 +25,7 @@ from sdgrad.specialize.nested_calls import CalledInPrograms, by_recording, splic
 from sdgrad.specialize.signature import Signature, identity
 
 
+@own_keywords
 def jacobian(f: Callable, wrt: Wrt = 0, *, mode: str = "auto", holomorphic: bool = False) -> Callable:
     """Return a function that computes the Jacobian of ``f`` by one compiled program, through all directions.
 
@@ -45,6 +47,7 @@ def jacobian(f: Callable, wrt: Wrt = 0, *, mode: str = "auto", holomorphic: bool
     return JacobianFunction(checked(f), wrt, mode, holomorphic)
 
 
+@own_keywords
 def hessian(f: Callable, wrt: Wrt = 0) -> Callable:
     """Return a function that computes the Hessian of a scalar function, forward over reverse; see :func:`jacobian`.
 

@@ -13,6 +13,7 @@ from sdgrad.api.gradient import grad
 from sdgrad.autodiff.forward import tangent_name
 from sdgrad.autodiff.request import Request
 from sdgrad.convert.callables import name_of
+from sdgrad.convert.keywords import own_keywords
 from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.table import active, rule
@@ -209,6 +210,7 @@ def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]
     return signature.nested(values), push
 
 
+@own_keywords
 @short
 def hvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """Return the Hessian of a scalar function times a vector, forward over reverse (Pearlmutter 1994).

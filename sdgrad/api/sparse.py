@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from sdgrad.api.gradient import checked, grad
 from sdgrad.convert.callables import name_of
+from sdgrad.convert.keywords import own_keywords
 from sdgrad.errors import NotScalarError
 from sdgrad.record.shown import short
 from sdgrad.runtime.call.marshalling import as_array
@@ -39,6 +40,7 @@ class Plan:
         return int(self.colours.max(initial=-1)) + 1
 
 
+@own_keywords
 def sparse_jacobian(f: Callable, wrt: Wrt = 0, *, mode: str = "auto") -> SparseJacobian:
     """Return a function that computes the Jacobian of ``f`` as a ``scipy.sparse.csr_matrix``.
 
@@ -57,6 +59,7 @@ def sparse_jacobian(f: Callable, wrt: Wrt = 0, *, mode: str = "auto") -> SparseJ
     return SparseJacobian(checked(f), wrt, mode)
 
 
+@own_keywords
 def sparse_hessian(f: Callable, wrt: int | str = 0) -> SparseJacobian:
     """Return a function that computes the Hessian of a scalar function as a ``scipy.sparse.csr_matrix``.
 

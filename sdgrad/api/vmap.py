@@ -11,6 +11,7 @@ import numpy as np
 
 from sdgrad.api.gradient import checked
 from sdgrad.convert.callables import name_of, python_function
+from sdgrad.convert.keywords import own_keywords
 from sdgrad.errors import ArgumentError, NotScalarError
 from sdgrad.lift.symbol_values import symbols_given
 from sdgrad.program.naming import all_names, own_arguments
@@ -28,6 +29,7 @@ from sdgrad.specialize.signature import Signature, identity
 Axes = int | None | Sequence[int | None]
 
 
+@own_keywords
 def vmap(f: Callable, in_axes: Axes = 0) -> VmapFunction:
     """Return ``f`` for every element along the first axis of its arguments.
 

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from dace.frontend.python.parser import DaceProgram
 
+from sdgrad.convert.keywords import foreign
 from sdgrad.errors import ArgumentError
 
 
@@ -56,8 +57,8 @@ def bind_arguments(f: Callable, args: tuple, kwargs: Mapping[str, Any]) -> dict[
     try:
         bound = signature_of(f).bind(*args, **kwargs)
     except TypeError as error:
-        hint = "; say by which argument with wrt=" if "argnums" in kwargs else ""
-        raise ArgumentError(f"{name_of(f)}: {error}{hint}") from None
+        unknown = [n for n in kwargs if n not in signature_of(f).parameters]
+        raise ArgumentError(f"{name_of(f)}: {error}{foreign(unknown)}") from None
     if not _is_of_numpy(f):  # which knows its defaults itself: a rule may lack some of the parameters
         bound.apply_defaults()
     return dict(bound.arguments)

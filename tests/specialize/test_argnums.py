@@ -49,3 +49,41 @@ def test_positions_count_the_elements_of_variadic_arguments():
     np.testing.assert_array_equal(rows, np.diag(2.0 * a * p))
     with pytest.raises(ArgumentError, match="wrt=4, but total has 4 arguments"):
         sdgrad.grad(total, wrt=4)(x, a, {"p": p}, k=2.0)
+
+
+TRANSFORMS = ["grad", "value_and_grad", "jacobian", "hessian", "sparse_jacobian", "sparse_hessian"]
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("keyword", ["argnums", "argnum"])
+def test_the_keyword_of_other_libraries(transform, keyword):
+    with pytest.raises(ArgumentError, match=f"{transform} has no argument '{keyword}': .*wrt="):
+        getattr(sdgrad, transform)(total, **{keyword: 0})
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: sdgrad.grad(total, has_aux=True), "grad has no argument 'has_aux': .*sdgrad.vjp"),
+        (lambda: sdgrad.vjp(f, 2.0, 1, 2.0, has_aux=True), "f: .*'has_aux'; return the rest as further results"),
+        (lambda: sdgrad.vjp(f, 2.0, 1, 2.0, argnums=0), "'argnums'; .*vjp and jvp take none"),
+        (lambda: sdgrad.jvp(f, (2.0, 1, 2.0), (1.0, None, None), has_aux=True), "'has_aux'; return the rest"),
+        (lambda: sdgrad.hvp(f, (2.0, 1, 2.0), (1.0, None, None), argnums=0), "hvp has no argument 'argnums'"),
+        (lambda: sdgrad.grad(f)(2.0, 1, 2.0, argnums=0), "'argnums'; say by which argument with wrt="),
+        (lambda: sdgrad.vmap(total, in_dims=0), "vmap has no argument 'in_dims': .*in_axes="),
+        (lambda: sdgrad.vmap(total, out_axes=1), "vmap has no argument 'out_axes': .*np.moveaxis"),
+        (lambda: sdgrad.compile_forward(total, static_argnums=0), "'static_argnums': leave it out"),
+        (lambda: sdgrad.compile_gradient(f, 2.0, 1, 2.0, argnums=0), "'argnums'; say by which argument"),
+    ],
+)
+def test_keywords_that_have_another_name_here(call, says):
+    with pytest.raises(ArgumentError, match=says):
+        call()
+
+
+def test_an_argument_of_the_function_may_have_such_a_name():
+    def scaled(x, argnums, *, has_aux=3.0):
+        return np.sum(x) * argnums * has_aux
+
+    np.testing.assert_equal(sdgrad.grad(scaled)(np.ones(2), argnums=2.0), np.full(2, 6.0))
+    assert sdgrad.vjp(scaled, np.ones(2), argnums=2.0, has_aux=1.0)[0] == 4.0
