@@ -109,3 +109,18 @@ def test_by_name_in_forward_mode():
 def test_unknown_name():
     with pytest.raises(sdgrad.errors.NameNotFound, match="'tt'"):
         sdgrad.add_backward_pass(graph(), ["A"], ["B"], stop=["tt"])
+
+
+def of_nests(x):
+    own = {"a": x * 2.0, "b": [x[0], 3, "text", None]}
+    held = stop_gradient(own)
+    held["a"][0] = 7.0
+    held["b"].append(x[1])
+    first, second = stop_gradient((x, x[1]))
+    return np.sum(held["a"] * x) + own["a"][0] * held["b"][0] + held["b"][4] * first[0] * second * held["b"][1]
+
+
+def test_of_a_nest():
+    assert np.allclose(sdgrad.grad(of_nests)(X), [7.0 + 2.0 * X[0], 4.0 + 3.0 * X[0] * X[1], 6.0])
+    plain = stop_gradient({"a": X, "b": ("text", None)})
+    assert plain["a"] is not X and np.array_equal(plain["a"], X) and plain["b"] == ("text", None)
