@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 import dace
+from dace import data as dt
 from dace import nodes as nd
 
 from sdgrad.api.gradient import MemoryLimit
@@ -54,11 +55,13 @@ def add_backward_pass(
         function by :func:`~sdgrad.from_sdfg`, whose gradients have a plan for each size.
     :returns: the graph that holds the backward pass.
     :raises NameNotFound: an input or output names no container.
+    :raises ArgumentError: the graph never writes an output that is no input.
     :raises DifferentiationError: with every reason why the graph cannot be differentiated.
     :raises MemoryLimitError: it takes more than that.
     """
     _check(sdfg)
     request = Request(_names(inputs), _names(outputs), True, strong_zero, unused, memory_limit=Limit.of(memory_limit))
+    _check_outputs(sdfg, request)
     return _extended(sdfg, request, _names(stop), separate_sdfgs)
 
 
@@ -108,10 +111,13 @@ def add_forward_tangent(
     :param stop: containers that are read as constants.
     :returns: the graph.
     :raises NameNotFound: an input or output names no container.
+    :raises ArgumentError: the graph never writes an output that is no input.
     :raises DifferentiationError: with every reason why the graph cannot be differentiated.
     """
     _check(sdfg)
-    program = pushed(sdfg, Request(_names(inputs), _names(outputs), unused=unused), _names(stop))
+    request = Request(_names(inputs), _names(outputs), unused=unused)
+    _check_outputs(sdfg, request)
+    program = pushed(sdfg, request, _names(stop))
     take_over(sdfg, to_graph(program))
     return sdfg
 
@@ -126,6 +132,28 @@ def _check(sdfg: Any) -> None:
             f"a dace.SDFG is wanted, not a {type(sdfg).__name__}: of a function, sdgrad.to_sdfg(f, ..) makes one, and "
             "sdgrad.grad(f) needs none"
         )
+
+
+def _check_outputs(sdfg: dace.SDFG, request: Request) -> None:
+    """Check that outputs are what a graph computes: most often inputs and outputs are exchanged where they are not.
+
+    :raises ArgumentError: the graph never writes one of them, nor is it an input, whose gradient is what it is seeded.
+    """
+    written = {n.data for state in sdfg.states() for n in state.data_nodes() if state.in_degree(n)}
+    idle = [n for n in request.outputs if n not in written | set(request.inputs) and _has_memory_of_its_own(sdfg, n)]
+    if idle:
+        results = sorted(n for n in written if not sdfg.arrays[n].transient)
+        exchanged = bool(request.inputs) and written.issuperset(request.inputs)
+        raise ArgumentError(
+            f"the graph never writes the output '{idle[0]}', so that all its derivatives would be zero. It writes "
+            f"{', '.join(results) or 'nothing'}" + ": are inputs and outputs exchanged?" * exchanged
+        )
+
+
+def _has_memory_of_its_own(sdfg: dace.SDFG, name: str) -> bool:
+    """True of arrays and scalars, which no other name means, too."""
+    aliases = any(isinstance(d, (dt.View, dt.Reference)) for d in sdfg.arrays.values())
+    return type(sdfg.arrays.get(name)) in (dt.Array, dt.Scalar) and not aliases
 
 
 def _names(given: Names) -> tuple[str, ...]:

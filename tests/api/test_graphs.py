@@ -37,6 +37,14 @@ def test_an_access_node_is_one_as_well():
     assert "gradient_AB" in sdfg.arrays
 
 
+@pytest.mark.parametrize("extend", [sdgrad.add_backward_pass, sdgrad.add_forward_tangent])
+def test_an_output_that_the_graph_never_writes_is_refused(extend):
+    """With inputs and outputs exchanged the gradient was zero."""
+    with pytest.raises(ArgumentError, match="never writes the output 'AB'.* It writes S: are inputs and outputs exch"):
+        extend(total.to_sdfg(), inputs="S", outputs="AB")
+    extend(total.to_sdfg(), inputs="AB", outputs=["S", "AB"])  # of the identity
+
+
 def test_letters_are_no_names():
     with pytest.raises(NameNotFound, match="'A'"):
         sdgrad.add_backward_pass(total.to_sdfg(), inputs=["A", "B"], outputs="S")
