@@ -25,6 +25,7 @@ from sdgrad.backward_impls.custom_programs import (
     problem,
     rule_of,
     shared_window,
+    unsaid,
 )
 from sdgrad.canonicalize.normal_form import normal_form
 from sdgrad.program.arrays import cleared, moved
@@ -202,17 +203,17 @@ def check(call: CustomCall, program: Program, active: Sequence[str], prefix: str
     if is_region(call):
         said = {call.variables[n].window.container for n in linear(call, program, prefix, active).sources}
         read = {program.root(c) for node in call.block for c in reads(node) | writes(node)}
-        for name in active:
-            if name not in said and program.root(name) in read:  # the rule alone may read others
-                hint = f"take {prefix}{name} as a parameter (and leave it where it is a constant)"
-                raise problem(call, f"its rule says nothing of '{name}', which carries a derivative", hint)
+        if silent := [n for n in active if n not in said and program.root(n) in read]:  # the rule alone may read others
+            raise unsaid(call, program, silent[0], prefix)
         return
     adjoint = rule_of(call).adjoint
     covered = adjoint.gradients if adjoint is not None else _arguments(call, program)
     arguments = {call.variables[n].window.container for n in covered}
     made = {call.variables[n].window.container for n in rule_of(call).results}  # and read where they are made
     if hidden := [n for n in active if n not in arguments | made]:
-        raise problem(call, f"reads {', '.join(hidden)}, which is no argument", "pass it as one")
+        nests = [n for n, kind in call.others.items() if " of values" in kind]
+        more = f": what is in '{nests[0]}' has no cotangent, for that is a nest" if nests else ""
+        raise problem(call, f"reads {', '.join(hidden)}, which is no argument", f"pass it as one{more}")
     if both := sorted(arguments & call.outputs.keys()):
         raise problem(call, f"writes its argument {', '.join(both)}", "return a new array, or use custom_region")
 

@@ -44,7 +44,8 @@ def parsed(function, call: CustomCall, program: Program) -> Program:
         elif name in call.variables:
             descs[parameter] = _desc(call.variables[name], program)
         else:
-            raise problem(call, f"its rule asks for '{parameter}', which has a constant value", "write the constant")
+            kind = call.others.get(name, "no array, and no number")
+            raise problem(call, f"its rule asks for '{parameter}', which is {kind}", _instead(call, name))
     key = (function, str({n: (str(d.dtype), str(d.shape), type(d)) for n, d in descs.items()}), str(symbols))
     if key not in rule.parsed:
         order = [p for p in names_of(function) if p in descs or p in symbols]
@@ -55,6 +56,15 @@ def parsed(function, call: CustomCall, program: Program) -> Program:
         except ClosureError as error:
             raise problem(call, str(error), error.hint) from None
     return rule.parsed[key]
+
+
+def _instead(call: CustomCall, name: str) -> str:
+    """Return what to write where a rule asks for what is neither an array nor a number."""
+    if " of values" in call.others.get(name, ""):
+        what = "assign each array in it to a variable" if is_region(call) else "make each array in it an argument"
+        return f"{what}, which the rule asks for by name"
+    own = "function" if is_region(call) else f"function '{rule_of(call).name}'"
+    return f"leave it out of the rule: define the rule, and the {own}, in a function of '{name}', where both see it"
 
 
 @dataclass(frozen=True)
@@ -178,6 +188,21 @@ def shared_window(call: CustomCall, name: str, program: Program) -> Window:
         told = "its rule communicates by a communicator that the function itself does not use"
         raise problem(call, told, "use it there, too: comm.Barrier()")
     return whole_window(name, program.containers[name].desc)
+
+
+def unsaid(call: CustomCall, program: Program, name: str, prefix: str) -> DifferentiationError:
+    """Return the error for a container that brings a derivative into a region, and of which its rule says nothing."""
+    anew = [n for n, o in call.variables.items() if o.scalar and o.window.container in call.outputs]
+    if anew and all(n == 1 for n in program.containers[name].shape):
+        message = (
+            f"it reads a number from before it, '{name}', which carries a derivative, and assigns '{anew[0]}' anew"
+        )
+        hint = (
+            f"what is added to a number, compute in the region, and add it after it: term = .., and {anew[0]} += term"
+        )
+        return problem(call, message, f"{hint}. Of other numbers, take {prefix}{name} as a parameter of the rule")
+    hint = f"take {prefix}{name} as a parameter (and leave it where it is a constant)"
+    return problem(call, f"its rule says nothing of '{name}', which carries a derivative", hint)
 
 
 # --- rules as nodes

@@ -43,8 +43,9 @@ class Operand:
 class CustomCall(NodeCall):
     """Nodes that count as one: a rule gives their derivative.
 
-    Operands are by container, variables by their names. ``containers`` are used by nothing but ``block``, which takes
-    the place of the call when everything is differentiated.
+    Operands are by container, variables by their names. ``others`` are variables that are neither arrays nor numbers,
+    and what they are; no rule can ask for them. ``containers`` are used by nothing but ``block``, which takes the place
+    of the call when everything is differentiated.
     """
 
     block: Block = ()
@@ -52,6 +53,7 @@ class CustomCall(NodeCall):
     rule: CustomRule | None = None
     variables: Mapping[str, Operand] = field(default_factory=dict)
     symbols: Mapping[str, Expr] = field(default_factory=dict)
+    others: Mapping[str, str] = field(default_factory=dict)
     mentioned: frozenset[str] = frozenset()  # symbols in the block
     applied: bool = False  # its rule is a part of the program, and reads what the block defines
 

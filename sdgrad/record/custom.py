@@ -24,6 +24,7 @@ from sdgrad.program.custom_rule import CustomRule, custom_region, names_of, stem
 from sdgrad.program.tree import Node
 from sdgrad.program.window import whole_window
 from sdgrad.record.functions.table import active, array
+from sdgrad.record.nests import is_nest
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import Control
 from sdgrad.record.stores import fill, in_memory
@@ -36,11 +37,12 @@ FLAG = (bool, Number)  # what names of ours are that say whether a function or a
 
 @dataclass
 class Variables:
-    """Collect what a rule may ask for: operands, and integers that are expressions."""
+    """Collect what a rule may ask for: operands, and integers that are expressions; and what else there is."""
 
     recorder: Recorder
     operands: dict[str, Operand] = field(default_factory=dict)
     symbols: dict[str, Expr] = field(default_factory=dict)
+    others: dict[str, str] = field(default_factory=dict)
 
     def add(self, name: str, value: Any) -> Any:
         """Add a variable, and return its value as it is in the memory of the variable; what is neither an array nor a
@@ -58,6 +60,8 @@ class Variables:
             self.recorder.flush()
             self._memory(name, self.recorder.stored(found, found.dtype), True)
             return found
+        else:
+            self.others[name] = kind_of_other(value)
         return value
 
     def _memory(self, name: str, tensor: Tensor, scalar: bool) -> Tensor:
@@ -74,14 +78,23 @@ class Variables:
         :raises NameNotFound: the rule asks for another variable.
         """
         asked = {rule.spelled(stem(p)[1]) for f in rule.functions for p in names_of(f)}
-        known = {*self.operands, *self.symbols, *(rule.parameters or ())}
+        known = {*self.operands, *self.symbols, *self.others, *(rule.parameters or ())}
         if missing := sorted(asked - known):
             raise NameNotFound(f"variable of '{rule.name}'", missing[0], known)
         wanted = asked | {*(rule.parameters or ()), *rule.results}
         operands = {n: o for n, o in self.operands.items() if n in wanted}
         symbols = {n: e for n, e in self.symbols.items() if n in wanted}
         label, where = nd.Tasklet(rule.name), self.recorder.where()
-        return CustomCall(label, {}, {}, where, block=tuple(block), rule=rule, variables=operands, symbols=symbols)
+        return CustomCall(
+            label, {}, {}, where, block=tuple(block), rule=rule, variables=operands, symbols=symbols, others=self.others
+        )
+
+
+def kind_of_other(value: Any) -> str:
+    """Return what a value is that is neither an array nor a number, as errors say it."""
+    if is_nest(value):
+        return f"a {type(value).__name__} of values"
+    return "a text" if isinstance(value, str) else "None" if value is None else f"a {type(value).__name__}"
 
 
 def _whole(value: Any) -> Tensor:
@@ -104,8 +117,8 @@ def call_with_rule(call: Callable, function: Any, rule: CustomRule, args: tuple,
     with recorder.inside(block):
         found, names = with_locals(lambda: call(**given), function.__code__)
         values = list(found) if isinstance(found, tuple) else [found]
-        if found is None or not all(is_recorded(v) for v in values):
-            raise ParseError(f"'{rule.name}' has a derivative of its own and returns no arrays: use custom_region")
+        if not values or not all(map(is_recorded, values)):
+            raise ParseError(f"'{rule.name}' has a derivative of its own and returns {_instead(values)}")
         tensors = [_kept(variables, v) for v in values]
         rule.results = tuple(_result_names(values, names, rule))
         asked = {stem(p)[1] for f in rule.functions for p in names_of(f)} - {*given, *rule.results}
@@ -116,6 +129,17 @@ def call_with_rule(call: Callable, function: Any, rule: CustomRule, args: tuple,
     recorder.append(variables.call(rule, block))
     results = [recorder.array(t) if t.shape else recorder.read(t, ()) for t in tensors]
     return tuple(results) if isinstance(found, tuple) else results[0]
+
+
+def _instead(values: Sequence[Any]) -> str:
+    """Return what is wrong with results that are not arrays and numbers, and what to write."""
+    wrong = next((v for v in values if not is_recorded(v)), None)
+    if wrong is None:
+        return "nothing: return what it computes, or use custom_region for statements that write arrays"
+    kind = kind_of_other(wrong)
+    if is_nest(wrong):
+        return f"{kind}: return arrays and numbers in a tuple, and put them together where it is called"
+    return f"{kind} that does not depend on its arguments: return arrays and numbers that it computes of these"
 
 
 def _apart(variables: Variables, name: str, value: Any, rule: CustomRule) -> Any:

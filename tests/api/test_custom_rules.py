@@ -9,7 +9,7 @@ import pytest
 from references import assert_close
 
 import sdgrad
-from sdgrad.errors import DifferentiationError, NameNotFound
+from sdgrad.errors import DifferentiationError, NameNotFound, ParseError
 
 RNG = np.random.default_rng(3)
 X, W = RNG.standard_normal((4, 5)), RNG.standard_normal(5)
@@ -527,6 +527,59 @@ def leaves_a_region(x):
     return np.sum(y)
 
 
+@sdgrad.custom_vjp
+def returns_a_dict(x):
+    return {"y": x * 2.0}
+
+
+@sdgrad.custom_vjp
+def returns_nothing(x):
+    x * 2.0  # noqa: B018
+
+
+@sdgrad.custom_vjp
+def takes_a_dict(p):
+    return p["x"] * 2.0
+
+
+takes_a_dict.defvjp(lambda grad_out: grad_out)
+
+
+@sdgrad.custom_vjp
+def takes_a_text(x, mode):
+    return x * 2.0 if mode == "double" else x
+
+
+takes_a_text.defvjp(lambda mode, grad_out: (grad_out * 2.0, mode))
+
+
+def of_a_dict(x):
+    return np.sum(takes_a_dict({"x": x}))
+
+
+def of_a_text(x):
+    return np.sum(takes_a_text(x, "double"))
+
+
+def of_the_text_of_a_region(x):
+    y, mode = np.zeros_like(x), "double"  # noqa: F841
+    with sdgrad.custom_region(lambda mode, grad_x, grad_y: None):
+        y[:] = x * 2.0
+    return np.sum(y)
+
+
+def adding_rule(x, i, grad_x, grad_s):
+    grad_x[i] += 2.0 * x[i] * grad_s
+
+
+def adds_to_a_number(x):
+    s = 0.0
+    for i in range(len(x)):
+        with sdgrad.custom_region(adding_rule):
+            s += x[i] ** 2
+    return s
+
+
 def _sum_of(function):
     def total(x):
         return np.sum(function(x))
@@ -548,6 +601,16 @@ def _sum_of(function):
         (returns_from_a_region, sdgrad.errors.ParseError, "a return.* in the region of 'silent_vjp'"),
         (leaves_a_region, sdgrad.SdgradError, "(a jump out of|break or continue in) the region of '?one_vjp"),
         (silent, DifferentiationError, "(?s)says nothing of 'x'.*take grad_x"),
+        (_sum_of(returns_a_dict), ParseError, "returns a dict of values: return arrays and numbers in a tuple"),
+        (_sum_of(returns_nothing), ParseError, "returns nothing: return what it computes, or use custom_region"),
+        (of_a_dict, DifferentiationError, "(?s)which is no argument.*what is in 'p' has no cotangent"),
+        (of_a_text, DifferentiationError, "(?s)asks for 'mode', which is a text.*in a function of 'mode'"),
+        (
+            of_the_text_of_a_region,
+            DifferentiationError,
+            "(?s)asks for 'mode', which is a text.*leave it out of the rule",
+        ),
+        (adds_to_a_number, DifferentiationError, r"(?s)assigns 's' anew.*term = .., and s \+= term"),
     ],
 )
 def test_refused_by_name(f, error, message):
