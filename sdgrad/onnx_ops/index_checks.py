@@ -11,7 +11,7 @@ import sympy
 
 from sdgrad.onnx_ops.families.extra import DOMAIN, IN_RANGE
 from sdgrad.onnx_ops.families.pool import unpooled
-from sdgrad.onnx_ops.registry import ONNX, Operation, attribute_defaults
+from sdgrad.onnx_ops.registry import ML, ONNX, Operation, attribute_defaults
 from sdgrad.program.tree import SCALAR, Store
 from sdgrad.record.builder import Builder
 from sdgrad.record.elements import Dim, Element, element, product, where
@@ -58,6 +58,7 @@ INDICES: dict[str, Callable[[Sequence[Any], dict], Indices]] = {
     "GatherElements": _along,
     "ScatterElements": _along,
     "Scatter": _along,
+    "ArrayFeatureExtractor": lambda given, own: Indices(1, given[0].shape[-1:], signed=False),
     "GatherND": _deep,
     "ScatterND": _deep,
     "TensorScatter": _stretch,
@@ -120,7 +121,7 @@ def with_checked_indices(b: Builder, op: Operation, inputs: Sequence[Tensor | No
 
     :raises IndexError: known ones do not.
     """
-    if op.domain not in (ONNX, DOMAIN) or op.kind not in INDICES:
+    if op.domain not in (ONNX, ML, DOMAIN) or op.kind not in INDICES:
         return inputs
     found = INDICES[op.kind](inputs, attribute_defaults(op.schema) | op.attributes)
     indices = inputs[found.operand] if found.operand < len(inputs) else None

@@ -19,6 +19,8 @@ from sdgrad.record.tensors import Tensor
 F = TypeVar("F", "Lowering", "Adjoint")
 ONNX = ""
 """The standard's own domain, also spelled ``ai.onnx``."""
+ML = "ai.onnx.ml"
+"""The standard's domain of operators of classical machine learning."""
 
 
 @dataclass(frozen=True)

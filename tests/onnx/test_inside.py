@@ -108,6 +108,22 @@ def test_contents_that_only_a_run_knows_are_refused():
         sdgrad.grad(f)(np.array([1.0, -1.0, 1, 1, 1, 1]))
 
 
+def test_labels_that_data_decide_need_no_content():
+    """A classifier of scikit-learn was refused, because its labels have the shape that their places have."""
+    label = onnx.helper.make_node("ArrayFeatureExtractor", ["c", "at"], ["l"], domain="ai.onnx.ml")
+    nodes = [onnx.helper.make_node("ArgMax", ["x"], ["at"], axis=1), label, onnx.helper.make_node("Exp", ["x"], ["p"])]
+    shown = [onnx.helper.make_tensor_value_info("x", TensorProto.DOUBLE, [2, 3])]
+    found = [onnx.ValueInfoProto(name=n) for n in "lp"]
+    classes = onnx.numpy_helper.from_array(np.array([4, 5, 9]), "c")
+    graph = onnx.helper.make_graph(nodes, "classifier", shown, found, [classes])
+    opsets = [onnx.helper.make_opsetid("", 18), onnx.helper.make_opsetid("ai.onnx.ml", 3)]
+    model = sdgrad.onnx.load(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=9))
+    x = np.array([[0.5, 2.0, 1.0], [3.0, 0.0, 1.0]])
+    labels, _ = model(x)
+    np.testing.assert_array_equal(labels, [[5, 4]])
+    assert np.allclose(sdgrad.grad(lambda x: np.sum(model(x)[1]))(x), np.exp(x), rtol=1e-13)
+
+
 def test_another_type_is_refused_as_by_a_call():
     model = scaled(np.array([1.0]), [2])
     with pytest.raises(ArgumentError, match="'x' is float32; the model takes float64"):

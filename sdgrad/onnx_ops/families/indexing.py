@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import sympy
 
-from sdgrad.onnx_ops.registry import constant_of, lowering
+from sdgrad.onnx_ops.registry import ML, constant_of, lowering
 from sdgrad.record.builder import Builder
-from sdgrad.record.elements import Declined, Dim, Element, element, where
+from sdgrad.record.elements import Declined, Dim, Element, element, product, where
 from sdgrad.record.tensors import Tensor
 
 MODES = {"none": "set", "add": "sum", "mul": "prod", "max": "max", "min": "min"}
@@ -49,6 +49,16 @@ def gather_elements(b: Builder, x: Tensor, indices: Tensor, *, axis: int) -> Ten
 def deep_index(indices: Tensor, extents: Sequence[Dim], at: tuple) -> list[Element]:
     """The last axis of ``indices``: one index for each of the extents."""
     return [wrapped(indices[(*at, sympy.Integer(k))], n) for k, n in enumerate(extents)]
+
+
+@lowering("ArrayFeatureExtractor", domain=ML)
+def extracted(b: Builder, x: Tensor, indices: Tensor) -> Tensor:
+    """Read elements along the last axis, of numbers: one for each subscript, whatever the shape of these."""
+    if x.dtype.kind not in "biuf":
+        raise Declined(f"elements of type {x.dtype}")
+    flat = indices.reshape([product(indices.shape)])
+    rows = x if x.rank > 1 else x.reshape([1, *x.shape])
+    return b.compute([*rows.shape[:-1], *flat.shape], x.dtype, lambda *i: rows[(*i[:-1], flat[i[-1]])])
 
 
 @lowering("GatherND")
