@@ -31,10 +31,12 @@ from sdgrad.torch.replaced import Replaced
 from sdgrad.torch.sizes import NONE, Open, Sizes, shape_of, size_of, value
 from sdgrad.torch.steps import Group, Operation, Segment, Step, grouped
 from sdgrad.torch.tracing import tracing
-from sdgrad.torch.translate import FALLBACK, Translated, Translator
+from sdgrad.torch.translate import FALLBACK, Translated, Translator, where
 from sdgrad.torch.verify import Holder
 from sdgrad.torch.watch import has_backward_hooks
 
+TAKE_FUNCTIONS = {n: n for n in ("cond", "while_loop", "scan", "associative_scan")} | {"map_impl": "map"}
+"""Operations that take functions, by their names in a trace: what users call them."""
 COPIES = (torch.ops.aten.clone.default, torch.ops.aten.alias.default, torch.ops.aten.detach.default)
 
 
@@ -229,6 +231,7 @@ def _exported(
             program = torch.export.export(pure, leaves, dynamic_shapes=told, strict=False)
         mark(program.graph_module, draws)
         program = program.run_decompositions(table())
+    refuse_functions(program, label)
     refuse_writes(program, label)
     if any(s.kind is InputKind.TOKEN for s in program.graph_signature.input_specs):
         checked = next(str(n.args[1]) for n in program.graph.nodes if "with_effects" in str(n.target))
@@ -373,6 +376,20 @@ def is_changed(node: fx.Node) -> bool:
     while node.op == "call_function" and node.target in COPIES:
         node = cast(fx.Node, node.args[0])
     return node.op != "placeholder"
+
+
+def refuse_functions(program: torch.export.ExportedProgram, label: str) -> None:
+    """Raise an error for operations that take functions, whose arms or steps would be programs of their own."""
+    found = [n for n in program.graph.nodes if getattr(n.target, "__name__", "") in TAKE_FUNCTIONS]
+    hint = "write torch.where(condition, a, b), which computes both; or a loop over range, whose trips are numbers"
+    problems = [
+        Problem(
+            f"torch.{TAKE_FUNCTIONS[n.target.__name__]}", "it takes functions, which are not translated", where(n), hint
+        )
+        for n in found
+    ]
+    if problems:
+        raise CaptureError(label, problems)
 
 
 def refuse_writes(program: torch.export.ExportedProgram, label: str) -> None:

@@ -48,6 +48,7 @@ def apply(
         :class:`~sdgrad.specialize.forward_backward.Forward` names them.
     """
     refuse_transforms(name_of(f))
+    refuse_tangents(name_of(f), arguments.values())
     if not torch.is_grad_enabled():
         arguments = {n: v.detach() if isinstance(v, torch.Tensor) else v for n, v in arguments.items()}
     names = tuple(n for n, v in arguments.items() if isinstance(v, torch.Tensor))
@@ -61,6 +62,18 @@ def refuse_transforms(name: str) -> None:
         raise ArgumentError(
             f"{name}: torch.func (grad, vmap, jvp, ..) and vectorize=True do not transform compiled code: call "
             ".backward() or torch.autograd.grad, or transform the NumPy function by sdgrad.grad or sdgrad.vmap"
+        )
+
+
+def refuse_tangents(name: str, values: Iterable[Any]) -> None:
+    """Raise an error for tensors with tangents of PyTorch's forward mode, which compiled code has no use for."""
+    forward_ad = torch.autograd.forward_ad
+    if getattr(forward_ad, "_current_level", -1) < 0:
+        return
+    if any(isinstance(x, torch.Tensor) and forward_ad.unpack_dual(x).tangent is not None for x in values):
+        raise ArgumentError(
+            f"{name}: torch.autograd.forward_ad passes no tangents through compiled code: write sdgrad.jvp of the "
+            "NumPy function, or torch.autograd.functional.jvp"
         )
 
 

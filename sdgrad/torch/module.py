@@ -22,7 +22,7 @@ from sdgrad.runtime.compile.progress import working
 from sdgrad.torch.call import Call
 from sdgrad.torch.capture import Captured, capture, refuse
 from sdgrad.torch.embedded import Embedded, embed
-from sdgrad.torch.function import refuse_transforms
+from sdgrad.torch.function import refuse_tangents, refuse_transforms
 from sdgrad.torch.hooks import Hooks
 from sdgrad.torch.made import SURFACE, Made
 from sdgrad.torch.sizes import LEAST, Sizes, open_dimensions
@@ -74,6 +74,7 @@ class Dispatcher:
             return self.forward(module, *args, **kwargs)
         refuse_transforms(type(module).__name__)
         call = Call.of(module, args, kwargs)
+        refuse_tangents(type(module).__name__, (*call.inputs, *call.parameters.values()))
         recorded = torch.is_grad_enabled() and self.options.backward
         with torch.set_grad_enabled(recorded), self.device(), in_memory_of(self.options.memory_limit), pytorch_errors():
             if self.options.dynamic_shapes is not None and self.options.memory_limit is None:
