@@ -14,6 +14,7 @@ from sdgrad.errors import ParseError, UnknownContent
 from sdgrad.record.elementwise import origin
 from sdgrad.record.functions.on_demand import load_imported
 from sdgrad.record.functions.table import FUNCTIONS, full_name
+from sdgrad.record.other_libraries import here
 from sdgrad.record.outside import shown_line
 from sdgrad.record.reads import PLAIN
 from sdgrad.record.restart import Restart
@@ -122,8 +123,8 @@ INSTEAD = {
 
 
 def _in_place(function: Any) -> str:
-    found = INSTEAD.get(getattr(function, "__name__", type(function).__name__))
-    return f": use {found}" if found is not None else ""
+    found = INSTEAD.get(getattr(function, "__name__", type(function).__name__)) or here(function)
+    return f": use {found}" if found else ""
 
 
 def called_as_it_is(recorder: Any, function: Any, args: tuple, kwargs: dict) -> Any:
@@ -132,9 +133,10 @@ def called_as_it_is(recorder: Any, function: Any, args: tuple, kwargs: dict) -> 
     :raises ParseError: it needs their content, or switches PyTorch's gradients off.
     """
     if switch := _without_gradients(function, args, kwargs):
+        what = f"torch.{switch}, a decorator of what is called here," if _is_clone(function) else f"torch.{switch}"
         raise ParseError(
-            f"torch.{switch} would change nothing in a recorded function: for a value through which no derivative "
-            "passes, write sdgrad.stop_gradient(value)"
+            f"{what} would change nothing in a recorded function: for a value through which no derivative passes, "
+            "write sdgrad.stop_gradient(value)"
         )
     if not (is_library_function(function) and any(map(_is_users_function, (*args, *kwargs.values())))):
         return function(*args, **kwargs)
@@ -144,7 +146,9 @@ def called_as_it_is(recorder: Any, function: Any, args: tuple, kwargs: dict) -> 
     )
     try:
         return function(*args, **kwargs)
-    except UnknownContent as error:
+    except (UnknownContent, TypeError) as error:
+        if not isinstance(error, UnknownContent) and not here(function):  # JAX has types for what it cannot trace
+            raise
         raise ParseError(told) from error
     except Restart:  # it may ask for content again and again
         recorder.hints.caller = ParseError(f"{shown_line(recorder.where())}{told}")
@@ -153,13 +157,17 @@ def called_as_it_is(recorder: Any, function: Any, args: tuple, kwargs: dict) -> 
 
 def _without_gradients(function: Any, args: tuple, kwargs: dict) -> str:
     """Return the name of what switches PyTorch's gradients off, as a context or a decorator; "" if nothing does."""
-    is_clone = getattr(function, "__name__", "") == "clone" and args  # of a decorator, in each call
-    kind = type(args[0]) if is_clone else function
+    kind = type(args[0]) if _is_clone(function) and args else function
     if getattr(kind, "__module__", None) != "torch.autograd.grad_mode":
         return ""
     off = kind.__name__ in ("no_grad", "inference_mode")
     off = off or kind.__name__ == "set_grad_enabled" and False in (*args, *kwargs.values())
     return kind.__name__ if off else ""
+
+
+def _is_clone(function: Any) -> bool:
+    """True of the copy of a context that its decorator makes in each call."""
+    return getattr(function, "__name__", "") == "clone"
 
 
 def _is_users_function(value: Any) -> bool:

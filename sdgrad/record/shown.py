@@ -32,7 +32,7 @@ def located(error: Exception) -> None:
     steps = list(_steps(error.__traceback__))
     if getattr(error, LOCATED, False) or not steps or _is_in_users_code(steps[-1]):
         return
-    converted = [s for s in steps if is_converted(s.tb_frame.f_code)]
+    converted = _without_wrappers([s for s in steps if is_converted(s.tb_frame.f_code)])
     if isinstance(error, np.exceptions.AxisError):  # its text is made of two numbers
         error.args, error.axis, error.ndim = (str(error),), None, None
         _say(error, *error.args)
@@ -61,6 +61,11 @@ def _raises(step: TracebackType) -> bool:
 
 def _is_in_users_code(step: TracebackType) -> bool:
     return is_users_module(step.tb_frame.f_globals.get("__name__", ""))
+
+
+def _without_wrappers(steps: list[TracebackType]) -> list[TracebackType]:
+    """Return steps without those in libraries, such as PyTorch's code around a decorated function, if any are left."""
+    return [s for s in steps if _is_in_users_code(s)] or steps
 
 
 def _put_place(error: Exception, steps: Sequence[TracebackType]) -> None:

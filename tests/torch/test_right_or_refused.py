@@ -411,3 +411,51 @@ def test_switches_of_gradients_are_refused_in_recorded_functions(f):
     assert torch.is_grad_enabled()
     with torch.no_grad():
         torch.testing.assert_close(sdgrad.grad(enabled)(t(0.5, 1.5)), t(1.0, 3.0))
+
+
+def test_the_decorator_of_a_function_is_refused_where_it_is_called():
+    """The line was one of PyTorch's."""
+    with pytest.raises(ParseError) as caught:
+        sdgrad.grad(decorated)(t(0.5, 1.5))
+    text = str(caught.value)
+    assert text.startswith("test_right_or_refused.py:") and "without_gradient(x)" in text.splitlines()[1]
+    assert "torch.no_grad, a decorator of what is called here, would change nothing" in text
+
+
+# -- functions of PyTorch in recorded functions
+
+
+@pytest.mark.parametrize(
+    ("f", "instead"),
+    [
+        (lambda x: torch.sum(x), "np.sum"),
+        (lambda x: torch.linalg.norm(x), "np.linalg.norm"),
+        (lambda x: torch.cat([x, x])[0], "np.concatenate"),
+        (lambda x: torch.special.expit(x)[0], "scipy.special.expit"),
+        (lambda x: nn.functional.relu(x)[0], r"np.maximum\(x, 0.0\)"),
+    ],
+)
+def test_functions_of_pytorch_have_another_name_in_recorded_functions(f, instead):
+    with pytest.raises(ParseError, match=f"^test_right_or.*no derivative here: .*: use {instead}$"):
+        sdgrad.grad(f)(np.array([0.5, 1.5]))
+
+
+# -- what compiled code does not have
+
+
+def test_tangents_of_forward_mode_are_refused():
+    """PyTorch's own error named a class of ours."""
+    forward_ad = torch.autograd.forward_ad
+    for made in (sdgrad.torch.function(lambda x: x * 2.0), sdgrad.Module(nn.Tanh())):
+        with forward_ad.dual_level(), pytest.raises(ArgumentError, match="forward_ad .* write sdgrad.jvp"):
+            made(forward_ad.make_dual(torch.ones(3), torch.ones(3)))
+
+
+class InFunctions(nn.Module):
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda v: v * 2.0, lambda v: v * 3.0, (x,))
+
+
+def test_control_flow_in_functions_is_refused():
+    with pytest.raises(CaptureError, match=r"torch.cond: (.|\n)*write torch.where"):
+        sdgrad.Module(InFunctions())(torch.ones(3))

@@ -79,7 +79,7 @@ def full_name(function: Any) -> str:
         return f"{owner_of(name)}.{name}"
     module = getattr(function, "__module__", None) or ""
     public = itertools.takewhile(lambda part: not part.startswith("_"), module.split("."))  # scipy.stats._stats_py, say
-    return f"{'.'.join(public)}.{name}".removeprefix("builtins.")
+    return f"{'.'.join(public)}.{name}".removeprefix("builtins.").replace("_VariableFunctionsClass.", "")  # of PyTorch
 
 
 def _checked(f: Callable, original: Any, name: str) -> Callable:
