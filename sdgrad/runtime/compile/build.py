@@ -163,7 +163,9 @@ def compile_sources(jobs: Sequence[Job], needs: Needs) -> None:
         # GCC uses a precompiled header only if it is the first include of the file on the command line
         whole.write_text("#include <dace/dace.h>\n" + "".join(f'#include "{source}"\n' for source in sources))
         sources = [str(whole)]
-    part = first.target.with_suffix(".part")
+    part = first.target.with_suffix(f".{os.getpid()}.part")  # compilers of processes that were killed write to others
+    for left in first.folder.glob("*.part"):
+        left.unlink(missing_ok=True)
     given = [*needs.options, *needs.spared, *(f"-I{job.folder / 'include'}" for job in jobs)]
     if any(is_device(job.sdfg) for job in jobs):
         sources += [compile_kernels(k, given) for job in jobs for k in sorted((job.folder / "src").rglob("*.cu"))]
@@ -201,7 +203,7 @@ def make_library(
         run(link_command(options, sources, target, links), name, written)
         return
     own = [s for s in sources if s.endswith(".cpp")]
-    objects = [f"{s.removesuffix('.cpp')}.o" for s in own]
+    objects = [f"{s.removesuffix('.cpp')}.{os.getpid()}.o" for s in own]
     commands = [compile_command(options, s, o) for s, o in zip(own, objects, strict=True)]  # of this thread's settings
     with ThreadPoolExecutor(cores()) as pool:
         list(pool.map(lambda command: run(command, name, written), commands))

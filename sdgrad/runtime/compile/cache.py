@@ -22,7 +22,7 @@ import numpy as np
 from dace import data as dt
 
 from sdgrad.config import config, watch
-from sdgrad.errors import DeviceError, DiskError, OutOfMemory
+from sdgrad.errors import CompilationFailed, DeviceError, DiskError, OutOfMemory
 from sdgrad.machine.disk import disk_folder, tell_programs
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile import nvcc, python_call, scipy_functions
@@ -30,7 +30,7 @@ from sdgrad.runtime.compile.array_address import address
 from sdgrad.runtime.compile.build import INTERRUPTED, NO_DISK, NO_MEMORY, Job, build, is_device
 from sdgrad.runtime.compile.cache_contents import touch
 from sdgrad.runtime.compile.cache_folder import cache_folder, writing
-from sdgrad.runtime.compile.compiler import compiler_name, flags
+from sdgrad.runtime.compile.compiler import ANOTHER_COMPILER, compiler_name, flags
 from sdgrad.runtime.compile.dlopen import load_library
 from sdgrad.runtime.compile.file_lock import locked
 from sdgrad.runtime.compile.interface import Interface
@@ -254,15 +254,16 @@ def compile_together(programs: Sequence[Compilable]) -> list[Library]:
     keys = [content_key(p) for p in programs]
     with _loading:
         new = {k: p for k, p in zip(keys, programs, strict=True) if k not in _loaded}
-        known = {k: found for k, p in new.items() if (found := _compiled_before(p, k)) is not None}
-        jobs = {k: job_of(p.sdfg, k) for k, p in new.items() if k not in known}
+        found = {k: library for k, p in new.items() if (library := _compiled_before(p, k)) is not None}
+        jobs = {k: job_of(p.sdfg, k) for k, p in new.items() if k not in found}
         with writing():
             _build_missing([*jobs.values()])
+            interfaces = {key: Interface.of(job) for key, job in jobs.items()}
             for key, job in jobs.items():
-                known[key] = Interface.of(job)
-                known[key].write(job.folder)
-        for key, program in new.items():
-            _loaded[key] = _library(known[key], program)
+                interfaces[key].write(job.folder)
+        _loaded.update(found)
+        for key, interface in interfaces.items():
+            _loaded[key] = _just_built(interface, new[key])
     return [_loaded[key] for key in keys]
 
 
@@ -276,7 +277,9 @@ def library_of(name: str, arguments: Mapping[str, dt.Data]) -> Library | None:
         if key not in _loaded:
             folder = cache_folder() / name
             interface = Interface.read(folder) if Path(name).name == name else None
-            if interface is None or not (folder / f"{name}.so").exists() or set(interface.arguments) != set(arguments):
+            if interface is None or set(interface.arguments) != set(arguments):
+                return None
+            if not interface.fits(folder / f"{name}.so"):
                 return None
             _loaded[key] = _opened(interface, arguments)
     return _loaded[key]
@@ -287,10 +290,34 @@ def _folder(name: str, key: str) -> Path:
     return cache_folder() / f"{name[:40]}_{key}"
 
 
-def _compiled_before(program: Compilable, key: str) -> Interface | None:
-    """Return the interface of a program that is in the cache; None if it is not."""
+def _compiled_before(program: Compilable, key: str) -> Library | None:
+    """Load a program that is in the cache; None if it is not, or if its file is damaged: then it is removed."""
     folder = _folder(program.name, key)
-    return Interface.read(folder) if (folder / f"{folder.name}.so").exists() else None
+    target = folder / f"{folder.name}.so"
+    interface = Interface.read(folder) if target.exists() else None
+    if interface is None:
+        return None
+    try:
+        if interface.fits(target):
+            return _library(interface, program)
+    except OSError:  # what the system's loader says
+        pass
+    with contextlib.suppress(OSError):  # in a folder that cannot be written, the link to it goes
+        (folder if folder.is_symlink() else target).unlink()
+    return None
+
+
+def _just_built(interface: Interface, program: Compilable) -> Library:
+    """Load a program that has been compiled now.
+
+    :raises CompilationFailed: it is no library.
+    """
+    try:
+        return _library(interface, program)
+    except OSError as error:
+        raise CompilationFailed(
+            f"what '{compiler_name()}' has compiled cannot be loaded ({error}): {ANOTHER_COMPILER}"
+        ) from error
 
 
 def _library(interface: Interface, program: Compilable) -> Library:

@@ -17,6 +17,10 @@ from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
 from sdgrad.runtime.compile.cache_folder import NO_SPACE, cannot_write
 
+ANOTHER_COMPILER = "install g++, or set CXX to a compiler of C++20"
+KILLED = "Killed signal"
+"""What GCC says if one of its processes was ended."""
+WHY_KILLED = "most likely by the system, for want of memory; free some, or set sdgrad.config.optimization_level to 1"
 DACE_INCLUDE = Path(dace.__file__).parent / "runtime" / "include"
 
 
@@ -30,7 +34,7 @@ def flags() -> list[str]:
 @functools.cache
 def complex_rules() -> tuple[str, ...]:
     """Return the flags for complex products without the NaN checks of C++, as NumPy computes them; none for clang."""
-    told = subprocess.run([compiler_name(), "--version"], capture_output=True, text=True, check=False).stdout
+    told = _ran([compiler_name(), "--version"]).stdout
     return () if "clang" in told.lower() else ("-fcx-fortran-rules", "--param=vect-max-version-for-alias-checks=200")
 
 
@@ -54,9 +58,13 @@ def run(command: list[str], what: str, generated: Sequence[Path] = ()) -> None:
         code it names a file that has them, and the code.
     :raises DiskError: the disk is full.
     """
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = _ran(command)
     if done.returncode and NO_SPACE in done.stderr:
         raise cannot_write(NO_SPACE.lower())
+    if done.returncode < 0 or done.returncode and KILLED in done.stderr:
+        raise CompilationFailed(f"the C++ compiler was killed while it compiled '{what}': {WHY_KILLED}")
+    if not done.returncode and "-o" in command and not Path(command[command.index("-o") + 1]).exists():
+        raise CompilationFailed(f"'{command[0]}' wrote nothing when it should compile '{what}': {ANOTHER_COMPILER}")
     if done.returncode and generated:
         report = generated[0].parent / "report.txt"
         code = [f"// {source}\n{source.read_text()}" for source in generated]
@@ -68,8 +76,23 @@ def run(command: list[str], what: str, generated: Sequence[Path] = ()) -> None:
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
         raise CompilationFailed(
-            f"cannot compile {what}:\n" + "\n".join(lines[:10]) + f"\ncommand: {shlex.join(command)}"
+            f"cannot compile {what}:\n"
+            + "\n".join(lines[:10] or [f"'{command[0]}' does not say why: {ANOTHER_COMPILER}"])
+            + f"\ncommand: {shlex.join(command)}"
         )
+
+
+def _ran(command: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run a command of the compiler; what it says may be in any encoding.
+
+    :raises CompilationFailed: the system cannot run it.
+    """
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        raise CompilationFailed(
+            f"the C++ compiler '{command[0]}' cannot be run ({error.strerror}): {ANOTHER_COMPILER}"
+        ) from error
 
 
 def cores() -> int:

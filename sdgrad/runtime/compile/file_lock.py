@@ -44,6 +44,9 @@ def unless_locked(path: Path) -> Iterator[bool]:
 def make_once(target: Path, lock: Path, write: Callable[[Path], None]) -> None:
     """Make a file unless it exists: it appears under its name when it is complete.
 
+    All programs need it and nobody makes it again, so that its content is on the disk before its name is: after a power
+    cut it is whole, or not there.
+
     :param lock: the path that is locked meanwhile.
     :param write: writes the file under the name that it is given.
     """
@@ -55,6 +58,8 @@ def make_once(target: Path, lock: Path, write: Callable[[Path], None]) -> None:
                 left.unlink(missing_ok=True)
             part = target.with_suffix(f".{os.getpid()}.part")
             write(part)
+            with open(part, "rb") as content:
+                os.fsync(content)
             part.replace(target)
 
 

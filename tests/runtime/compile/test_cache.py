@@ -121,6 +121,31 @@ def test_a_broken_description_of_a_program_is_made_again(content, commands, monk
     assert len([c for c in commands if c != "dace.h"]) == 1
 
 
+@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"0" * len(b)])
+def test_a_damaged_library_is_compiled_again(damage, commands, monkeypatch):
+    """After a power cut, say; to load one that is too short would end the process."""
+    monkeypatch.setattr(cache, "_loaded", {})
+    name = f"damaged{len(damage(b'ab'))}{damage(b'ab') == b'00'}"
+    assert results([doubled(name, 9.5)]) == [9.5]
+    (library,) = config.cache_folder.glob(f"{name}_*/*.so")
+    right = library.read_bytes()
+    library.unlink()  # the one that is loaded keeps its content
+    library.write_bytes(damage(right))
+    cache._loaded.clear()
+    arguments = doubled(name, 9.5).arglist()
+    assert library.stat().st_size == len(right) or cache.library_of(library.stem, arguments) is None
+    assert results([doubled(name, 9.5)]) == [9.5]
+    assert library.stat().st_size == len(right)
+    assert len([c for c in commands if c != "dace.h"]) == 2
+
+
+def test_what_is_compiled_and_no_library_is_told(monkeypatch, tmp_path):
+    monkeypatch.setattr(cache, "_loaded", {})
+    monkeypatch.setattr(cache, "build", lambda jobs: (jobs[0].folder.mkdir(parents=True), jobs[0].target.touch()))
+    with config.override(cache_dir=tmp_path), pytest.raises(CompilationFailed, match="cannot be loaded.*set CXX"):
+        compile_graphs([doubled("no_library", 3.5)])
+
+
 def test_the_sources_that_make_code_are_a_part_of_the_key():
     """The folders of these import from no other ones, but for settings, errors, and texts."""
     folders = [INCLUDE.parents[1] / name for name in cache.WRITERS]

@@ -35,6 +35,29 @@ def test_errors_name_the_lines_that_say_error():
     run([sys.executable, "-c", ""], "x.cpp")
 
 
+def compiler(folder, text):
+    path = folder / "compiler"
+    path.write_text(text)
+    path.chmod(0o755)
+    return [str(path), "x.cpp", "-o", str(folder / "x.o")]
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ("no program", r"compiler' cannot be run \(Exec format error\): install g\+\+, or set CXX"),
+        ("#!/bin/sh\nexit 0", "wrote nothing when it should compile 'x.cpp': install g"),
+        ("#!/bin/sh\nexit 1", "does not say why: install g"),
+        ("#!/bin/sh\nprintf '\\377\\376 error' >&2; exit 1", "cannot compile x.cpp:\n.* error"),
+        ("#!/bin/sh\nkill -9 $$", "was killed while it compiled 'x.cpp': most likely .* want of memory"),
+        ("#!/bin/sh\necho 'g++: fatal error: Killed signal terminated program cc1plus' >&2; exit 1", "was killed"),
+    ],
+)
+def test_compilers_that_are_none(text, told, tmp_path):
+    with pytest.raises(CompilationFailed, match=told):
+        run(compiler(tmp_path, text), "x.cpp")
+
+
 def mirrored(A):
     return np.where(np.arange(4)[:, None] >= np.arange(4), A, A.T)
 
