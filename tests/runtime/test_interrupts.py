@@ -51,6 +51,24 @@ def test_long_calls_end_and_the_next_one_is_right():
     assert told["right"]
 
 
+def test_a_compiler_is_not_waited_for(tmp_path):
+    (tmp_path / "compiler").write_text('#!/bin/sh\ncase "$*" in *--version*) exec c++ "$@";; esac\nsleep 60\n')
+    (tmp_path / "compiler").chmod(0o755)
+    told = ran(f"""
+        import os
+
+        def cubes(x):
+            return np.sum(x**3)
+
+        os.environ["CXX"] = {str(tmp_path / "compiler")!r}
+        told = {{"ended": interrupted(sdgrad.grad(cubes), X, after=2.0)}}
+        del os.environ["CXX"]
+        told["right"] = bool(np.allclose(sdgrad.grad(cubes)(X), 3.0 * X**2))
+    """)
+    assert told["ended"] is not None and told["ended"] < 1.0
+    assert told["right"]
+
+
 def test_what_a_call_had_is_freed():
     told = ran("""
         limited = sdgrad.grad(steps, memory_limit="4MB", disk_limit="2GiB")
