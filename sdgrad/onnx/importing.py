@@ -13,7 +13,7 @@ import onnx
 from dace import data as dt
 from dace.config import set_temporary
 
-from sdgrad.errors import UnsupportedOperator
+from sdgrad.errors import OutOfMemory, UnsupportedOperator
 from sdgrad.onnx.reading import Reading
 from sdgrad.onnx_ops import session
 from sdgrad.onnx_ops.families.elementwise import NUMBERS
@@ -132,7 +132,10 @@ class Importer:
     def constant_results(self, op: Operation) -> dict[str, np.ndarray] | None:
         """Return the results of a node by constant folding; None if one of them has to be computed."""
         scratch = Builder("constants")
-        constants = folded(op, [self.tensor(n, scratch) if n else None for n in op.node.input])
+        try:
+            constants = folded(op, [self.tensor(n, scratch) if n else None for n in op.node.input])
+        except MemoryError as error:
+            raise OutOfMemory(f"{op.kind} '{op.node.name}' is a constant: {error}", "A smaller one may fit") from error
         if constants is None:
             return None
         found = dict(zip(op.node.output, constants, strict=False))
@@ -155,6 +158,8 @@ class Importer:
         try:
             if type(made).default_implementation == "onnxruntime":
                 raise Declined("it is chosen for this operator")
+            if any(is_text(known[c]) for c in known):
+                raise Declined("it has an operand of texts")
             results = made.recorded({c: self.types[n] for c, n in entering.items()}).results
             made.implementation = "pure"
         except Unknown as reason:
@@ -245,8 +250,15 @@ class Importer:
         return shape, dtype
 
 
+def is_text(content: np.ndarray) -> bool:
+    """True of texts; other arrays of objects are sizes over open dimensions."""
+    if content.dtype == object:
+        return any(isinstance(v, (str, bytes)) for v in content.flat)
+    return content.dtype.kind in "US"
+
+
 def identifier(name: str) -> str:
     """Return the name of a container for a tensor."""
-    text = re.sub(r"\W", "_", name) or "tensor"
+    text = re.sub(r"\W", "_", name, flags=re.ASCII) or "tensor"
     plain = text[0].isalpha() and not text.startswith("__") and not keyword.iskeyword(text)
     return text if plain else f"t_{text.lstrip('_')}"

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import defs, inliner
+from onnx import inliner
 
 from sdgrad.errors import InvalidModel
 from sdgrad.onnx.bodies import with_bodies
+from sdgrad.onnx.soundness import check_depth, check_functions, check_names, check_operators
 from sdgrad.onnx_ops.registry import plain_domain
 
 SHAPING = {
     ("Resize", 1), ("Resize", 2), ("Upsample", 1), ("Range", 0), ("Range", 1), ("Range", 2), ("Dropout", 1),
 }  # fmt: skip
 """Floating-point operands that decide shapes: their content is part of the program, and no weight."""
+UNREADABLE = (ValueError, TypeError, KeyError, IndexError, OverflowError, MemoryError)
+"""What ``onnx`` and NumPy raise at tensors whose description does not fit their data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,37 +76,17 @@ def read(model: str | os.PathLike | bytes | onnx.ModelProto) -> Reading:
         proto = model
     if not proto.HasField("graph") or not proto.opset_import and not proto.graph.node:
         raise InvalidModel(f"{label} is not an ONNX model: it has no graph")
-    check_operators(proto, label)
+    check_depth(proto, label)
     if proto.functions:
+        check_functions(proto, label)
         proto = inliner.inline_local_functions(proto)
+    check_operators(proto, label)
+    check_names(proto.graph, label)
     proto = with_bodies(proto, label)
     opsets = {plain_domain(o.domain): o.version for o in proto.opset_import}
     opsets.setdefault("", 1)
     weights, constants = initializers(proto.graph, folder, label)
     return Reading(proto, folder, weights, constants, opsets)
-
-
-def check_operators(proto: onnx.ModelProto, label: str) -> None:
-    """Raise an error unless every node is an operator of a known set, or one of the model's functions."""
-    own = {(plain_domain(f.domain), f.name) for f in proto.functions}
-    opsets = {plain_domain(o.domain): o.version for o in proto.opset_import}
-    newest = defs.onnx_opset_version()
-    if opsets.get("", 1) > newest:
-        raise InvalidModel(
-            f"{label} uses operator set {opsets['']}; the installed onnx {onnx.__version__} knows them up to {newest}"
-        )
-    problems = []
-    for node in proto.graph.node:
-        domain = plain_domain(node.domain)
-        if (domain, node.op_type) in own:
-            continue
-        if domain not in opsets and domain != "":
-            problems.append(f"{node.op_type} '{node.name}': the model does not import the domain '{domain}'")
-        elif not defs.has(node.op_type, opsets.get(domain, 1), domain):
-            where = f"version {opsets.get(domain, 1)} of the operator set '{domain or 'ai.onnx'}'"
-            problems.append(f"{node.op_type} '{node.name}': there is no such operator in {where}")
-    if problems:
-        raise InvalidModel(f"{label} cannot be read:\n  " + "\n  ".join(dict.fromkeys(problems)))
 
 
 def initializers(
@@ -118,29 +102,46 @@ def initializers(
         weight = array.dtype.kind == "f" and (tensor.name in data or tensor.name not in shaping)
         (weights if weight else constants)[tensor.name] = array
     for sparse in graph.sparse_initializer:
-        constants[sparse.values.name] = dense(sparse)
+        try:
+            constants[sparse.values.name] = dense(sparse)
+        except UNREADABLE as error:
+            raise _unreadable(sparse.values.name, label, error) from None
     return weights, constants
 
 
 def content(tensor: onnx.TensorProto, folder: str, label: str) -> np.ndarray:
     """Return an initializer's numbers; those in a file of their own stay there until they are read."""
+    if any(n < 0 for n in tensor.dims):
+        raise _unreadable(tensor.name, label, f"its shape is {tuple(tensor.dims)}")
     if tensor.data_location != onnx.TensorProto.EXTERNAL:
         try:
             return onnx.numpy_helper.to_array(tensor)
-        except (ValueError, TypeError) as error:
-            raise InvalidModel(f"{label}: the initializer '{tensor.name}' cannot be read: {error}") from None
+        except UNREADABLE as error:
+            raise _unreadable(tensor.name, label, error) from None
     entries = {e.key: e.value for e in tensor.external_data}
-    path = Path(folder, entries.get("location", ""))
+    location = PurePosixPath(entries.get("location", ""))
+    if location.is_absolute() or ".." in location.parts:
+        raise InvalidModel(f"{label}: the data of '{tensor.name}' should be in {location}, outside of its folder")
+    path = Path(folder, location)
     if not path.is_file():
         raise InvalidModel(f"{label}: the data of '{tensor.name}' should be in {path}, which does not exist")
-    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
-    offset, shape = int(entries.get("offset", 0)), tuple(tensor.dims)
-    needed = offset + int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    try:
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
+        offset, shape = int(entries.get("offset", 0)), tuple(tensor.dims)
+    except UNREADABLE as error:
+        raise _unreadable(tensor.name, label, error) from None
+    if offset < 0:
+        raise _unreadable(tensor.name, label, f"its data begin at byte {offset}")
+    needed = offset + math.prod(shape) * dtype.itemsize
     if path.stat().st_size < needed:
         raise InvalidModel(
             f"{label}: the data of '{tensor.name}' ends at byte {needed} of {path}, which has {path.stat().st_size}"
         )
     return np.memmap(path, dtype, "c", offset, shape)
+
+
+def _unreadable(name: str, label: str, why: object) -> InvalidModel:
+    return InvalidModel(f"{label}: the initializer '{name}' cannot be read: {why}")
 
 
 def dense(sparse: onnx.SparseTensorProto) -> np.ndarray:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -46,10 +48,20 @@ def _run_of(model: onnx.ModelProto) -> Callable:
     try:
         return session_of(model).run
     except Exception as error:  # noqa: BLE001 (onnxruntime has errors of its own for each state)
-        try:
-            return ReferenceEvaluator(model).run
-        except (NotImplementedError, RuntimeError, TypeError):
-            raise UnsupportedOperator("model", "", f"onnxruntime cannot run it: {error}") from error
+        evaluator = _by_reference(error, partial(ReferenceEvaluator, model))
+        return partial(_by_reference, error, evaluator.run)
+
+
+def _by_reference(refusal: Exception, function: Callable, *given: Any) -> Any:
+    """Call a function of ONNX's reference implementation.
+
+    :param refusal: why onnxruntime does not run the model: if neither can, its reason is the clearer one.
+    :raises UnsupportedOperator: the model cannot be run.
+    """
+    try:
+        return function(*given)
+    except (NotImplementedError, RuntimeError, TypeError) as error:
+        raise UnsupportedOperator("model", "", f"onnxruntime cannot run it: {refusal}") from error
 
 
 def part(reading: Reading, names: Sequence[str], known: Mapping[str, np.ndarray]) -> tuple[onnx.ModelProto, list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ import dace
 import numpy as np
 from dace import data as dt
 
-from sdgrad.errors import ArgumentError
+from sdgrad.errors import ArgumentError, OutOfMemory
 from sdgrad.runtime.call import checks
 from sdgrad.runtime.call.marshalling import check, evaluate_shape, solve_symbols
 from sdgrad.runtime.call.result_pool import copy_of, fresh
@@ -108,8 +108,22 @@ def _argument(slot: Slot, given: Mapping[str, Any], symbols: dict[str, int], inp
     """Return the value of an argument: the caller's, a copy of it, or a new array."""
     if slot.name not in given:
         shape = slot.shape if slot.shape is not None else evaluate_shape(slot.desc, symbols)
-        return fresh(shape, slot.dtype, not slot.defined)
+        return _allocated(slot, shape)
     if isinstance(given[slot.name], checks.Checks):
         return given[slot.name].fresh()
     value = slot.accept(given[slot.name])
     return copy_of(value) if slot.copied and not inplace and isinstance(value, np.ndarray) else value
+
+
+def _allocated(slot: Slot, shape: Sequence[int]) -> np.ndarray:
+    """Return a new array.
+
+    :raises OutOfMemory: there is no memory for it, or it has more bytes than memory can have.
+    """
+    try:
+        return fresh(shape, slot.dtype, not slot.defined)
+    except (MemoryError, ValueError, OverflowError) as error:
+        if min(shape, default=0) < 0:
+            raise
+        told = f"'{slot.name}' is an array of {slot.dtype} of the shape {tuple(shape)}"
+        raise OutOfMemory(told, "There is no memory for it") from error
