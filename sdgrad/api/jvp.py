@@ -24,6 +24,7 @@ from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.device_arrays import Memory, dtype_of, matching, placed, run
 from sdgrad.runtime.call.marshalling import as_array, like
 from sdgrad.specialize.arguments import Call
+from sdgrad.specialize.bounded import MOST_FUNCTIONS, forget_oldest
 from sdgrad.specialize.directions import Directions, as_directions
 from sdgrad.specialize.forward_backward import Forward
 from sdgrad.specialize.nested_calls import spliced
@@ -51,7 +52,9 @@ def jvp(
     """
     _check_tangents(primals, tangents)
     if type(f) is FunctionType and not batched and not kwargs:
-        return _pushed(f, tuple(primals), tuple(tangents), _prepared.setdefault(f, PreparedCalls()))
+        prepared = _prepared.setdefault(f, PreparedCalls())
+        forget_oldest(MOST_FUNCTIONS, _prepared)
+        return _pushed(f, tuple(primals), tuple(tangents), prepared)
     return _pushed(f, primals, tangents, None, batched, kwargs)
 
 
@@ -240,6 +243,7 @@ def _gradient(f: Callable, real: tuple[int, ...]) -> tuple[Callable, PreparedCal
         return grad(f, wrt=real), None
     if (f, real) not in _gradients:
         _gradients[f, real] = grad(f, wrt=real), PreparedCalls()
+        forget_oldest(MOST_FUNCTIONS, _gradients)
     return _gradients[f, real]
 
 

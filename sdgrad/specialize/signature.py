@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -40,6 +41,7 @@ from sdgrad.runtime.call.device_arrays import is_resident
 from sdgrad.runtime.call.marshalling import as_recorded, as_value, is_tensor, like
 from sdgrad.runtime.compile import precompiled_header
 from sdgrad.specialize.argument_kinds import counts, kind_of_argument
+from sdgrad.specialize.bounded import MOST_DIFFERENTIATED, MOST_FUNCTIONS, forget_oldest
 from sdgrad.specialize.compile_lock import making
 from sdgrad.specialize.compiled_gradient import CompiledGradient
 from sdgrad.specialize.plain_runs import GivenUp, nothing_compiled, plain_results
@@ -114,6 +116,7 @@ class Signature:
         made = _signatures.setdefault(identity(self.function), {}).setdefault(key, [])
         made.insert(0, self)
         del made[MOST_VARIANTS:]
+        forget_oldest(MOST_FUNCTIONS, _signatures, _fixed, _fits)
 
     @staticmethod
     def key(f: Callable | Derived, arguments: Mapping[str, Any], resident: bool) -> tuple:
@@ -285,14 +288,18 @@ class Signature:
                         self.results[request] = differentiate_program(self.program, request)
                     else:
                         self.results[request], self.plans[request] = within(self.program, request)
-        return self.results[request]
+                _differentiated.append((self.results, request))
+                while len(_differentiated) > MOST_DIFFERENTIATED:
+                    results, oldest = _differentiated.popleft()
+                    results.pop(oldest, None)
+            return self.results[request]
 
     def _ready(self, request: Request) -> Ready:
         """Return the graph of the function and its adjoint."""
-        self.differentiated(request)
+        found = self.differentiated(request)
         if request in self.plans:
             return Ready.within_limit(self.plans[request].program)
-        return Ready.of(self.results[request].program, self.resident)
+        return Ready.of(found.program, self.resident)
 
     def gradient(self, request: Request) -> CompiledGradient:
         """Return the function and its adjoint in one program, compiled."""
@@ -304,6 +311,7 @@ MOST_VARIANTS = 64  # programs of one function for different contents of what it
 _signatures: dict[Hashable, dict[tuple, list[Signature]]] = {}
 _fixed: dict[Hashable, set[str]] = {}  # arguments of recorded functions whose values are part of the signature
 _fits: dict[Hashable, dict[str, Fits]] = {}  # what may hold of integer arguments, and decides
+_differentiated: deque[tuple[dict[Request, Differentiated], Request]] = deque()  # the oldest first
 _inner: list[list[Signature]] = []  # of functions that are made on the way to others
 
 
