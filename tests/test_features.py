@@ -672,7 +672,7 @@ def test_random_numbers_with_keys():
 
 
 def test_command_line(capsys):
-    """``sdgrad`` looks at an installation, explains and checks gradients, and cleans the cache."""
+    """``sdgrad`` shows what it does, looks at an installation, checks, explains and measures gradients, and cleans."""
     from sdgrad import cli
 
     assert cli.main(["--help"]) == 0 and "doctor" in capsys.readouterr().out

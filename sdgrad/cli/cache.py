@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import defaultdict
-from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
+from sdgrad.cli.options import as_json, print_json
 from sdgrad.config import config
 from sdgrad.machine.limits import shown
 from sdgrad.runtime.compile.cache_contents import Entry, entries, total
 
 DAY = 86400.0
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for other programs.")
 age = click.option("--older", "days", type=float, default=0.0, help="Only what no process has used for so many days.")
 
 
@@ -41,7 +39,7 @@ def size(as_json: bool) -> None:
         kinds[entry.kind].append(entry)
     if as_json:
         told = {kind: {"count": len(all_), "bytes": total(all_)} for kind, all_ in kinds.items()}
-        _print_json({"folder": str(config.cache_root), "bytes": total(found), "kinds": told})
+        print_json({"folder": str(config.cache_root), "bytes": total(found), "kinds": told})
         return
     table = Table("kind", "count", "size", title=str(config.cache_root), title_justify="left")
     for kind, all_ in sorted(kinds.items(), key=lambda x: -total(x[1])):
@@ -58,7 +56,7 @@ def list_(days: float, as_json: bool) -> None:
     """List programs, headers and files, the least used first."""
     found = _older(days)
     if as_json:
-        _print_json([{"path": str(e.path), "kind": e.kind, "bytes": e.size, "used": e.used} for e in found])
+        print_json([{"path": str(e.path), "kind": e.kind, "bytes": e.size, "used": e.used} for e in found])
         return
     table = Table("last used", "kind", "size", "name")
     for entry in found:
@@ -70,7 +68,8 @@ def list_(days: float, as_json: bool) -> None:
 @cache.command()
 @age
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
-def clean(days: float, dry_run: bool) -> None:
+@as_json
+def clean(days: float, dry_run: bool, as_json: bool) -> None:
     """Remove compiled programs, headers and all else that is made again when it is needed.
 
     Processes that run go on with what they have loaded, and what one is compiling just now stays.
@@ -78,6 +77,9 @@ def clean(days: float, dry_run: bool) -> None:
     found = _older(days)
     if not dry_run:
         found = [entry for entry in found if entry.remove()]
+    if as_json:
+        print_json({"removed": not dry_run, "bytes": total(found), "paths": [str(e.path) for e in found]})
+        return
     count = "1 entry" if len(found) == 1 else f"{len(found)} entries"
     click.echo(f"{'would remove' if dry_run else 'removed'} {count}, {shown(total(found))}")
 
@@ -85,7 +87,3 @@ def clean(days: float, dry_run: bool) -> None:
 def _older(days: float) -> list[Entry]:
     """Return the entries that were not used for some days."""
     return [e for e in entries(config.cache_root) if e.used <= time.time() - days * DAY]
-
-
-def _print_json(told: Any) -> None:
-    click.echo(json.dumps(told, indent=2))

@@ -7,6 +7,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -40,6 +41,12 @@ int main() { int n = 0;
 n += 1;
 std::printf("%d", n); }
 """
+WHICH_MPI = """import mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+print(MPI.Get_library_version())
+"""
+"""What a process of its own runs: a library of MPI that does not fit may end the process that loads it."""
 
 
 @dataclass(frozen=True)
@@ -150,8 +157,15 @@ def _gpu() -> Finding:
 
 
 def _mpi() -> Finding:
-    there = importlib.util.find_spec("mpi4py") is not None
-    return Finding("MPI", "good" if there else "none", f"mpi4py {_version('mpi4py') or 'is not there'}")
+    launcher = f"mpiexec is {shutil.which('mpiexec') or 'not on PATH'}"
+    if importlib.util.find_spec("mpi4py") is None:
+        return Finding("MPI", "none", f"mpi4py is not there, {launcher}")
+    found = f"mpi4py {_version('mpi4py') or 'of unknown version'}, {launcher}"
+    told = subprocess.run([sys.executable, "-c", WHICH_MPI], capture_output=True, text=True, check=False)
+    if told.returncode:
+        why = (told.stderr.strip().splitlines() or [f"exit status {told.returncode}"])[-1]
+        return Finding("MPI", "doubtful", f"{found}: {why}", "mpi4py finds no MPI: install openmpi or mpich")
+    return Finding("MPI", "good", f"{told.stdout.strip().splitlines()[0]}, {found}")
 
 
 def _gradient() -> Finding:

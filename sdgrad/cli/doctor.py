@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 
 import click
 from rich.console import Console
 from rich.markup import escape
 
-from sdgrad.cli.cache import as_json
+from sdgrad.cli.options import as_json, print_json
 
 SIGNS = {"good": "[green]good    [/green]", "none": "none    ", "doubtful": "[yellow]doubtful[/yellow]"}
 SIGNS["bad"] = "[red]bad     [/red]"
@@ -21,6 +20,10 @@ def doctor(as_json: bool) -> int:
     """Look at compiler, BLAS, threads, GPU, MPI, cache and versions, and compute a gradient.
 
     Of what is wrong it says how to mend it. The exit status is 1 if no gradient can be computed.
+
+    \b
+    sdgrad doctor
+    sdgrad doctor --json | jq '.[] | select(.state == "bad")'
     """
     from sdgrad.cli.diagnosis import findings
 
@@ -36,5 +39,5 @@ def doctor(as_json: bool) -> int:
         if finding.mend and finding.state != "good":
             console.print(f"         -> {escape(finding.mend)}", highlight=False, soft_wrap=True)
     if as_json:
-        click.echo(json.dumps([asdict(f) for f in found], indent=2))
+        print_json([asdict(f) for f in found])
     return int(any(f.state == "bad" for f in found))

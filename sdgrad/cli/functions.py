@@ -5,21 +5,20 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
+from sdgrad.cli.options import arguments, as_json, function, print_json, wrt
 from sdgrad.errors import ArgumentError, NameNotFound
+from sdgrad.program.source_lines import file_and_line
 
-function = click.argument("function", metavar="FILE.py:FUNCTION")
-arguments = click.option(
-    *("--args", "given"),
-    default="",
-    help="Its arguments, as Python with np and all names of the file: 'np.ones(5), 2'.",
-)
-wrt = click.option("--wrt", multiple=True, help="The argument to differentiate by; may be given again.")
+if TYPE_CHECKING:
+    from sdgrad.api.explain import Explanation
+    from sdgrad.testing import GradientReport
 
 
 @click.command()
@@ -28,18 +27,26 @@ wrt = click.option("--wrt", multiple=True, help="The argument to differentiate b
 @wrt
 @click.option("--html", type=click.Path(dir_okay=False), help="Write a page with primal and adjoint side by side.")
 @click.option("--memory-limit", help="Explain the plan within a limit: '2GiB', '25%', 'min'.")
-def explain(function: str, given: str, wrt: tuple[str, ...], html: str | None, memory_limit: str | None) -> None:
+@as_json
+def explain(
+    function: str, given: str, wrt: tuple[str, ...], html: str | None, memory_limit: str | None, as_json: bool
+) -> None:
     """Say how the gradient of a function is computed, and which values it keeps.
 
     \b
     sdgrad explain heat.py:loss --args "np.ones(100), 10"
     sdgrad explain heat.py:loss --args "np.ones(100), 10" --html heat.html
+    sdgrad explain heat.py:loss --args "np.ones(100), 10" --json | jq .bytes_kept
     """
     import sdgrad
 
-    f, values = _found(function, given)
+    f, values = found_function(function, given)
     found = sdgrad.explain(f, *values, wrt=wrt or 0, memory_limit=memory_limit)
-    click.echo(f"wrote {found.to_html(html)}" if html else str(found))
+    page = found.to_html(html) if html else None
+    if as_json:
+        print_json(_told(found))
+    else:
+        click.echo(f"wrote {page}" if page else str(found))
 
 
 @click.command()
@@ -48,27 +55,67 @@ def explain(function: str, given: str, wrt: tuple[str, ...], html: str | None, m
 @wrt
 @click.option("--order", type=click.IntRange(1, 2), default=1, help="2 checks second derivatives as well.")
 @click.option("--forward", is_flag=True, help="Check forward mode as well.")
-def check(function: str, given: str, wrt: tuple[str, ...], order: int, forward: bool) -> int:
+@as_json
+def check(function: str, given: str, wrt: tuple[str, ...], order: int, forward: bool, as_json: bool) -> int:
     """Compare the gradient of a function with differences of it.
 
     The exit status is 1 if they differ.
 
     \b
     sdgrad check heat.py:loss --args "np.random.rand(20), 10"
+    sdgrad check heat.py:loss --args "np.random.rand(20), 10" --order 2 --forward
     """
     from sdgrad.testing import GradientCheckError, check_grads
 
-    f, values = _found(function, given)
+    f, values = found_function(function, given)
+    report, message = None, ""
     try:
         report = check_grads(f, values, order, ("rev", "fwd") if forward else ("rev",), wrt=wrt or None)
     except GradientCheckError as error:
-        click.echo(str(error), err=True)
-        return 1
-    click.echo(str(report))
-    return 0
+        report, message = error.report, str(error)
+    if as_json:
+        print_json({"passed": not message, "error": message or None, "arguments": rows(report)})
+    else:
+        click.echo(message or str(report), err=bool(message))
+    return int(bool(message))
 
 
-def _found(function: str, given: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def rows(report: GradientReport | None) -> list[dict[str, Any]]:
+    """Return what a check found for each argument, mode and order."""
+    return [
+        {
+            **{name: getattr(row, name) for name in ("name", "dtype", "shape", "mode", "order", "verdict")},
+            "checks": len(row.comparisons),
+            "worst": asdict(row.worst),
+        }
+        for row in (report.arguments if report is not None else ())
+    ]
+
+
+def _told(found: Explanation) -> dict[str, Any]:
+    """Return an explanation for other programs."""
+    slowest = found.summary.slowest
+    return {
+        "function": found.name,
+        "wrt": found.wrt,
+        "bytes_kept": found.bytes_kept,
+        "memory_limit": found.limit,
+        "seconds": found.summary.seconds,
+        "nests": dict(found.summary.nests),
+        "calls": dict(found.summary.calls),
+        "slowest": slowest and {"share": slowest.share, "what": slowest.what, "place": file_and_line(slowest.source)},
+        "tape": [asdict(value) for value in found.tape],
+        "statements": [
+            {
+                **{name: getattr(one, name) for name in ("place", "line", "active", "primal", "adjoint", "schedule")},
+                "values": [asdict(value) for value in one.values],
+            }
+            for one in found.statements
+        ],
+    }
+
+
+def found_function(function: str, given: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return a function of a file, and its arguments.
 
     :raises ArgumentError: there is no such file, or the arguments are no Python.

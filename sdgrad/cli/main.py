@@ -8,7 +8,9 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from sdgrad.cli.bench import bench
 from sdgrad.cli.cache import cache
+from sdgrad.cli.demo import demo
 from sdgrad.cli.doctor import doctor
 from sdgrad.cli.functions import check, explain
 from sdgrad.cli.models import onnx
@@ -30,7 +32,7 @@ def sdgrad() -> None:
     """
 
 
-for _command in (doctor, prepare, cache, explain, check, onnx):
+for _command in (demo, doctor, prepare, explain, check, bench, onnx, cache):
     sdgrad.add_command(_command)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+
+from sdgrad.cli.options import as_json, print_json
 
 LARGEST_ERROR = 1e-3
 path = click.argument("model", type=click.Path())
@@ -16,22 +20,34 @@ open_extent = click.option(
 
 @click.group()
 def onnx() -> None:
-    """Look at, check and differentiate ONNX models."""
+    """Look at, check and differentiate ONNX models.
+
+    \b
+    sdgrad onnx info model.onnx                        # operators, and how each is run and differentiated
+    sdgrad onnx check model.onnx                       # against onnxruntime, and against differences
+    sdgrad onnx grad model.onnx --wrt x --out folder   # a C library with a header
+    """
 
 
 @onnx.command()
 @path
 @open_extent
-def info(model: str, extent: int) -> None:
+@as_json
+def info(model: str, extent: int, as_json: bool) -> None:
     """List the operators, and which are differentiable."""
     from sdgrad.onnx.checking import operators
     from sdgrad.onnx.model import load
 
-    console = Console()
+    console = Console(quiet=as_json)
     with console.status(f"reading {model}"):
         loaded = load(model)
         uses = operators(loaded, extent)
     count = sum(w.size for w in loaded.weights.values())
+    if as_json:
+        names = {"inputs": list(loaded.inputs), "outputs": list(loaded.outputs)}
+        sizes = {"weights": len(loaded.weights), "numbers": int(count), "opset": loaded.reading.opsets[""]}
+        print_json({**names, **sizes, "operators": [asdict(use) for use in uses]})
+        return
     console.print(f"inputs: {', '.join(loaded.inputs)}; outputs: {', '.join(loaded.outputs)}")
     console.print(f"{len(loaded.weights)} weights, {count:,} numbers; opset {loaded.reading.opsets['']}")
     table = Table("operator", "count", "run by", "differentiated")
@@ -43,13 +59,16 @@ def info(model: str, extent: int) -> None:
 @onnx.command()
 @path
 @open_extent
-def check(model: str, extent: int) -> int:
+@as_json
+def check(model: str, extent: int, as_json: bool) -> int:
     """Compare outputs with onnxruntime, and gradients with differences; exit status 1 if they differ."""
     from sdgrad.onnx.checking import check as checked
 
-    console = Console()
+    console = Console(quiet=as_json)
     with console.status(f"checking {model}"):
         found = checked(model, extent)
+    if as_json:
+        print_json(asdict(found))
     console.print(f"outputs differ from onnxruntime's by {found.values:.1e} of the largest")
     if found.gradients is None:
         console.print(f"no gradients: {found.remark}")

@@ -7,11 +7,13 @@ import time
 import click
 from rich.console import Console
 
+from sdgrad.cli.options import as_json, print_json
 from sdgrad.config import config
 
 
 @click.command()
-def prepare() -> None:
+@as_json
+def prepare(as_json: bool) -> None:
     """Compile what all programs share, and measure how fast the machine is.
 
     That is the C++ header most of all: without this command the first gradient waits for it, a few seconds. How fast
@@ -22,16 +24,20 @@ def prepare() -> None:
     from sdgrad.runtime.compile.cache_folder import cache_folder
     from sdgrad.runtime.compile.precompiled_header import preparations
 
-    console = Console()
+    console = Console(quiet=as_json)
+    seconds = {}
     for what, shared in preparations():
         there = shared.target.exists()
         with console.status(f"compiling the {what}"):
             start = time.perf_counter()
             shared.make()
-        took = "is there already" if there else f"compiled in {time.perf_counter() - start:.1f} s"
+        seconds[what] = 0.0 if there else time.perf_counter() - start
+        took = "is there already" if there else f"compiled in {seconds[what]:.1f} s"
         console.print(f"{what}: {took}", highlight=False)
     with console.status("measuring the machine"):
         rates = measured(disk_folder(config.disk_folder))
         keep(rates, cache_folder())
     console.print(", ".join(f"{n} {v:.2g}" for n, v in rates.items()), highlight=False, soft_wrap=True)
     console.print(f"kept in {cache_folder()}", highlight=False, soft_wrap=True)
+    if as_json:
+        print_json({"folder": str(cache_folder()), "seconds": seconds, "rates": rates})

@@ -20,7 +20,7 @@ from sdgrad.record.reads import PLAIN
 from sdgrad.record.restart import Restart
 from sdgrad.record.settling import settle
 
-RECORDED = ("sdgrad.solvers.algorithms", "sdgrad.onnx_ops.functions")
+RECORDED = ("sdgrad.solvers.algorithms", "sdgrad.onnx_ops.functions", "sdgrad.cli.plate")
 """Code of ours that is converted as a user's is."""
 LIBRARIES = {"numpy", "scipy", "sdgrad", "dace", "sympy", "torch", "jax", "onnx", "mpi4py"}
 

@@ -11,8 +11,10 @@ import pytest
 
 import sdgrad
 from sdgrad import cli
-from sdgrad.cli import diagnosis
+from sdgrad.cli import diagnosis, plate
 from sdgrad.cli.diagnosis import LOOKS, Finding
+from sdgrad.cli.measuring import MOST, measured, peak_memory, time_text
+from sdgrad.cli.options import print_json
 from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
 from sdgrad.runtime.compile import cache, cache_folder
@@ -66,8 +68,9 @@ def listed(capsys):
 
 def test_help_lists_all_commands_and_says_how_they_end(capsys):
     text = said(capsys, "--help")
-    for name in ("doctor", "prepare", "cache", "explain", "check", "onnx", "Exit status", "_SDGRAD_COMPLETE"):
-        assert name in text
+    for name in ("demo", "doctor", "prepare", "cache", "explain", "check", "bench", "onnx"):
+        assert f"  {name} " in text and "sdgrad" in said(capsys, name, "--help")
+    assert "Exit status" in text and "_SDGRAD_COMPLETE" in text
     assert "No such command 'bogus'" in said(capsys, "bogus", status=2)
     assert "doctor" in said(capsys, status=2)
     assert "version" in said(capsys, "--version")
@@ -89,6 +92,8 @@ def test_what_was_not_used_for_long_is_removed_and_made_again(own, capsys):
     old = time.time() - 40 * 86400
     os.utime(program, (old, old))
     assert "would remove 1 entry" in said(capsys, "cache", "clean", "--older", "30", "--dry-run")
+    told = json.loads(said(capsys, "cache", "clean", "--older", "30", "--dry-run", "--json"))
+    assert told["paths"] == [program] and not told["removed"]
     assert os.path.exists(program)
     assert "removed 1 entry" in said(capsys, "cache", "clean", "--older", "30")
     assert not os.path.exists(program)
@@ -139,17 +144,70 @@ def test_a_gradient_is_explained(heat, capsys, tmp_path):
     assert str(page) in said(capsys, "explain", f"{heat}:loss", "--args", "np.ones(5), 3", "--html", str(page))
     assert "<html" in page.read_text()
     assert "within" in said(capsys, "explain", f"{heat}:loss", "--args", "START, 3", "--memory-limit", "1MB")
+    told = json.loads(said(capsys, "explain", f"{heat}:loss", "--args", "START, 3", "--json"))
+    assert told["wrt"] == ["u"] and told["bytes_kept"] == 0
+    assert any(one["line"].startswith("u[1:-1]") and one["active"] for one in told["statements"])
 
 
 def test_a_gradient_is_checked(heat, capsys, monkeypatch):
     text = said(capsys, "check", f"{heat}:loss", "--args", "np.linspace(0, 1, 6)**2, 3", "--forward", "--order", "2")
     assert text.count("ok") >= 3
+    told = json.loads(said(capsys, "check", f"{heat}:loss", "--args", "np.linspace(0, 1, 6)**2, 3", "--json"))
+    assert told["passed"] and told["arguments"][0]["worst"]["method"] and told["arguments"][0]["verdict"] == "ok"
     monkeypatch.setattr("sdgrad.testing.check_grads", _fails)
+    told = json.loads(said(capsys, "check", f"{heat}:loss", "--args", "START, 3", "--json", status=1))
+    assert not told["passed"] and told["error"] == "u[0] differs"
     assert "differs" in said(capsys, "check", f"{heat}:loss", "--args", "START, 3", status=1)
 
 
 def _fails(*_, **__):
     raise sdgrad.testing.GradientCheckError("u[0] differs")
+
+
+def test_numbers_that_json_lacks(capsys):
+    print_json({"found": [float("nan"), 1.5], "excess": (float("-inf"),)})
+    assert json.loads(capsys.readouterr().out) == {"found": ["nan", 1.5], "excess": ["-inf"]}
+
+
+def test_a_function_is_measured(heat, capsys):
+    told = json.loads(said(capsys, "bench", f"{heat}:loss", "--args", "START, 3", "--samples", "2", "--json"))
+    assert list(told["rows"]) == ["NumPy", "compiled", "gradient"] and told["gradient_over_compiled"] > 0
+    assert all(row["samples"] == 2 and row["first"] > 0 < row["seconds"] for row in told["rows"].values())
+    text = said(capsys, "bench", f"{heat}:loss", "--args", "START, 3", "--samples", "1", "--memory-limit", "1MB")
+    assert "ratio" in text and "1.00" in text and "medians of 1" in text
+
+
+def test_the_memory_of_a_call():
+    """Pages that were touched count, also if they are free again when the call ends."""
+    size = 64_000_000
+    grown = peak_memory(lambda: float(np.ones(size // 8).sum()))
+    assert grown is None or size * 0.9 < grown < size * 1.5
+    assert grown is None or peak_memory(lambda: None) < size / 10
+
+
+def test_long_calls_have_fewer_samples(monkeypatch):
+    clock = iter(np.arange(100.0) * MOST / 2)
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
+    found = measured({"slow": lambda: None}, 7, lambda what: None)["slow"]
+    assert found.samples == 2 and found.first == found.seconds == MOST / 2
+
+
+def test_times_are_shown_in_the_unit_that_fits():
+    assert [time_text(t) for t in (2.5, 0.0123456, 4.2e-6, 0.0)] == ["2.5 s", "12.3 ms", "4.2 us", "0 us"]
+
+
+def test_the_demonstration(capsys, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(plate, "STEPS", 20)
+    picture = tmp_path / "demo.png"
+    told = json.loads(said(capsys, "demo", "--json", "--iterations", "3", "--picture", str(picture)))
+    assert told["right"] and told["misfit"][1] < told["misfit"][0] and told["iterations"] == 3
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    monkeypatch.setattr("sdgrad.testing.check_grads", _fails)
+    monkeypatch.chdir(tmp_path)
+    text = said(capsys, "demo", status=1)
+    assert "u[0] differs" in text and "search" not in text.split("differences")[-1]
+    assert not (tmp_path / "sdgrad_demo.png").exists()
 
 
 @pytest.mark.parametrize(
@@ -189,6 +247,22 @@ def test_a_compiler_that_is_none(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("CXX", str(script))
     monkeypatch.setattr(diagnosis, "LOOKS", (diagnosis._compiler,))
     assert "install g++ 11 or later" in said(capsys, "doctor", status=1)
+
+
+def test_which_mpi(monkeypatch, tmp_path):
+    """The library is loaded in a process of its own, and one that is not there is no reason to fail."""
+    package = tmp_path / "mpi4py"
+    package.mkdir()
+    (package / "__init__.py").write_text("class rc: pass")
+    (package / "MPI.py").write_text("Get_library_version = lambda: 'Open MPI v5.0.3, package: Debian\\n'")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert diagnosis._mpi().found.startswith("Open MPI v5.0.3") and diagnosis._mpi().state == "good"
+    (package / "MPI.py").write_text("raise RuntimeError('cannot load MPI library')")
+    found = diagnosis._mpi()
+    assert found.state == "doubtful" and "cannot load MPI library" in found.found and "openmpi" in found.mend
+    monkeypatch.setattr(diagnosis.importlib.util, "find_spec", lambda name: None)
+    assert diagnosis._mpi().state == "none"
 
 
 def test_more_threads_than_cores(monkeypatch):

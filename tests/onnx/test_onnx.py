@@ -1,5 +1,7 @@
 """ONNX models: called, differentiated, trained, refused."""
 
+import json
+
 import numpy as np
 import onnx
 import onnxruntime
@@ -495,6 +497,10 @@ def test_command_line(path, tmp_path, capsys):
     assert "Gemm" in capsys.readouterr().out
     assert cli.main(["onnx", "check", str(path)]) == 0
     assert "differs from differences" in capsys.readouterr().out
+    assert cli.main(["onnx", "info", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["operators"][0]["count"] >= 1
+    assert cli.main(["onnx", "check", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["gradients"] < 1e-3
     assert cli.main(["onnx", "grad", str(path), "--wrt", "x", "--out", str(tmp_path / "lib")]) == 0
     header = next((tmp_path / "lib").glob("*.h")).read_text()
     assert "gradient_x" in header and "cotangent" in header
