@@ -55,7 +55,11 @@ finally:
     if _collects:
         gc.enable()
 if TYPE_CHECKING:
+    from sdgrad import onnx as onnx
+    from sdgrad import torch as torch
     from sdgrad.solvers import fixed_point, linear_solve, minimize, root, solve_ivp
+    from sdgrad.torch.module import Module as Module
+    from sdgrad.torch.module import module as module
 
 # DaCe warns of its own frontend, at every array slice; nothing a user could change.
 warnings.filterwarnings("ignore", message="Using sets for connectors")
@@ -67,7 +71,7 @@ _MODULES, _OF_TORCH = ("onnx", "torch"), ("Module", "module")
 """What needs packages of its own: no part of ``from sdgrad import *``."""
 
 
-def __getattr__(name: str) -> Any:
+def _found(name: str) -> Any:
     """Import parts that need packages of their own, or parts of SciPy, when they are asked for."""
     if name in _MODULES:
         return importlib.import_module(f"sdgrad.{name}")
@@ -76,6 +80,10 @@ def __getattr__(name: str) -> Any:
     if name in _OF_TORCH:
         return getattr(importlib.import_module("sdgrad.torch"), name)
     raise AttributeError(f"module 'sdgrad' has no attribute '{name}'")
+
+
+if not TYPE_CHECKING:  # a type checker knows the names, and says which do not exist
+    __getattr__ = _found
 
 
 def __dir__() -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import compress
 from types import MethodType
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -35,12 +35,21 @@ from sdgrad.record.values import Array, Number
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.closed_functions import ClosedFunction, OfFunction
 
+F = TypeVar("F", bound=Callable[..., Any])
 KEPT = "kept_results"  # the argument for what is kept
 NOTHING, EVERYTHING = "nothing", "everything"
 POLICIES = NOTHING, EVERYTHING, DOTS
 
 
-def checkpoint(f: Callable | None = None, *, policy: str | Iterable[str] = NOTHING) -> Any:
+@overload
+def checkpoint(f: F, *, policy: str | Iterable[str] = NOTHING) -> F: ...
+
+
+@overload
+def checkpoint(f: None = None, *, policy: str | Iterable[str] = NOTHING) -> Callable[[F], F]: ...
+
+
+def checkpoint(f: Callable[..., Any] | None = None, *, policy: str | Iterable[str] = NOTHING) -> Any:
     """Return ``f`` as a function of which derivatives keep little: they compute it again from its arguments.
 
     Inside of a function that is differentiated, what a call of ``f`` computes on its way is dropped, and made again

@@ -239,7 +239,7 @@ def export_c(f: Callable, folder: str | Path, *args: Any, wrt: Wrt = 0, **kwargs
             f"{name_of(f)} calls special functions of SciPy, which only Python finds: it can be saved, and not exported"
         )
     arguments = bind_arguments(f, args, kwargs)
-    signature = value_and_grad(f, wrt).question(arguments)[0]  # type: ignore[attr-defined]
+    signature = value_and_grad(f, wrt).question(arguments)[0]  # type: ignore[union-attr]
     layout = compiled.layout
     functions = {
         layout.name: (signature.primal().library, layout.parameters, {layout.output: "value"}, None),

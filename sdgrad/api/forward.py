@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from sdgrad.api.gradient import checked
+from sdgrad.api.typed import P, R
 from sdgrad.convert.callables import name_of
 from sdgrad.convert.keywords import own_keywords
 from sdgrad.record.operators import RecordingOperators
@@ -21,12 +22,12 @@ from sdgrad.specialize.verification import verified
 
 
 @own_keywords
-def compile_forward(f: Callable, *, inplace: bool = False) -> Callable:
+def compile_forward(f: Callable[P, R], *, inplace: bool = False) -> Callable[P, R]:
     """Compile ``f`` itself by the same pipeline, without a gradient: the yardstick for a gradient's time.
 
     :returns: a callable with ``f``'s arguments that returns its outputs in fresh arrays.
     """
-    return ForwardFunction(checked(f), inplace)
+    return cast(Callable[P, R], ForwardFunction(checked(f), inplace))
 
 
 def in_place(f: Callable, args: tuple, kwargs: Mapping[str, Any]) -> Any:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, cast, overload
 
 import numpy as np
 
 from sdgrad.api.less_memory import limit_of_what_is_free
+from sdgrad.api.typed import ByFirst, DiskLimit, First, MemoryLimit, Options, P, R
 from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
@@ -37,15 +38,29 @@ from sdgrad.specialize.protocols import Derived
 from sdgrad.specialize.signature import Signature, identity
 from sdgrad.specialize.verification import verified
 
-MemoryLimit = int | str | None
-"""A limit of memory as users write it."""
-DiskLimit = int | str | None
-"""Bytes that files may have, as users write them."""
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+@overload
+def value_and_grad(  # type: ignore[overload-overlap]
+    f: Callable[Concatenate[First, P], R], wrt: Literal[0] = 0, **options: Unpack[Options]
+) -> ByFirst[First, P, tuple[R, First]]: ...
+
+
+@overload
+def value_and_grad(f: Callable[P, R], wrt: int | str, **options: Unpack[Options]) -> Callable[P, tuple[R, Any]]: ...
+
+
+@overload
+def value_and_grad(
+    f: Callable[P, R], wrt: Sequence[int | str], **options: Unpack[Options]
+) -> Callable[P, tuple[R, tuple[Any, ...]]]: ...
 
 
 @own_keywords
 def value_and_grad(
-    f: Callable,
+    f: Callable[..., Any],
     wrt: Wrt = 0,
     *,
     inplace: bool = False,
@@ -54,7 +69,7 @@ def value_and_grad(
     device: DeviceKind | None = None,
     memory_limit: MemoryLimit = None,
     disk_limit: DiskLimit = None,
-) -> Callable:
+) -> Any:
     """Return a function that computes ``f``'s value and its gradient by one compiled program.
 
     :param f: a NumPy-style function or a ``@dace.program`` that returns one scalar. Shapes and dtypes are those of the
@@ -81,7 +96,7 @@ def value_and_grad(
     return GradFunction(checked(f), wrt, True, inplace, strong_zero, unused, device, Limit.of(memory_limit, disk_limit))
 
 
-def checked(f: Callable) -> Callable:
+def checked(f: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function if it can be differentiated: plain, a ``@dace.program``, or a derivative."""
     if isinstance(f, Derived):
         return f
@@ -91,17 +106,17 @@ def checked(f: Callable) -> Callable:
 
 
 @overload
-def grad(
-    f: Callable,
-    wrt: Wrt = 0,
-    *,
-    inplace: bool = False,
-    strong_zero: bool = True,
-    unused: str = "zero",
-    device: DeviceKind | None = None,
-    memory_limit: MemoryLimit = None,
-    disk_limit: DiskLimit = None,
-) -> Callable: ...
+def grad(  # type: ignore[overload-overlap]
+    f: Callable[Concatenate[First, P], Any], wrt: Literal[0] = 0, **options: Unpack[Options]
+) -> ByFirst[First, P, First]: ...
+
+
+@overload
+def grad(f: Callable[P, Any], wrt: int | str, **options: Unpack[Options]) -> Callable[P, Any]: ...
+
+
+@overload
+def grad(f: Callable[P, Any], wrt: Sequence[int | str], **options: Unpack[Options]) -> Callable[P, tuple[Any, ...]]: ...
 
 
 @overload

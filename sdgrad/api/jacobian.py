@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Concatenate, Literal, TypeVar, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from sdgrad.api.gradient import checked, grad
+from sdgrad.api.typed import ByFirst, P
 from sdgrad.convert.callables import name_of
 from sdgrad.convert.keywords import own_keywords
 from sdgrad.errors import ArgumentError, NotScalarError
@@ -24,9 +26,33 @@ from sdgrad.specialize.directions import Columns
 from sdgrad.specialize.nested_calls import CalledInPrograms, by_recording, spliced
 from sdgrad.specialize.signature import Signature, identity
 
+Number = TypeVar("Number", bound=np.generic)
+
+
+@overload
+def jacobian(
+    f: Callable[Concatenate[npt.NDArray[Number], P], npt.NDArray[Number]],
+    wrt: Literal[0] = 0,
+    *,
+    mode: str = "auto",
+    holomorphic: bool = False,
+) -> ByFirst[npt.NDArray[Number], P, npt.NDArray[Number]]: ...
+
+
+@overload
+def jacobian(
+    f: Callable[P, Any], wrt: int | str = 0, *, mode: str = "auto", holomorphic: bool = False
+) -> Callable[P, Any]: ...
+
+
+@overload
+def jacobian(
+    f: Callable[P, Any], wrt: Sequence[int | str], *, mode: str = "auto", holomorphic: bool = False
+) -> Callable[P, Any]: ...
+
 
 @own_keywords
-def jacobian(f: Callable, wrt: Wrt = 0, *, mode: str = "auto", holomorphic: bool = False) -> Callable:
+def jacobian(f: Callable[..., Any], wrt: Wrt = 0, *, mode: str = "auto", holomorphic: bool = False) -> Any:
     """Return a function that computes the Jacobian of ``f`` by one compiled program, through all directions.
 
     :param f: a NumPy-style function, a ``@dace.program``, or a derivative, that returns an array or a nest of them.
@@ -47,8 +73,22 @@ def jacobian(f: Callable, wrt: Wrt = 0, *, mode: str = "auto", holomorphic: bool
     return JacobianFunction(checked(f), wrt, mode, holomorphic)
 
 
+@overload
+def hessian(
+    f: Callable[Concatenate[npt.NDArray[Number], P], Any], wrt: Literal[0] = 0
+) -> ByFirst[npt.NDArray[Number], P, npt.NDArray[Number]]: ...
+
+
+@overload
+def hessian(f: Callable[P, Any], wrt: int | str = 0) -> Callable[P, Any]: ...
+
+
+@overload
+def hessian(f: Callable[P, Any], wrt: Sequence[int | str]) -> Callable[P, tuple[tuple[Any, ...], ...]]: ...
+
+
 @own_keywords
-def hessian(f: Callable, wrt: Wrt = 0) -> Callable:
+def hessian(f: Callable[..., Any], wrt: Wrt = 0) -> Any:
     """Return a function that computes the Hessian of a scalar function, forward over reverse; see :func:`jacobian`.
 
     For several ``wrt`` it returns a tuple of tuples of blocks.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from sdgrad.api.forward import in_place
 from sdgrad.api.gradient import grad
+from sdgrad.api.typed import First, R
 from sdgrad.autodiff.forward import tangent_name
 from sdgrad.autodiff.request import Request
 from sdgrad.convert.callables import name_of
@@ -37,8 +38,8 @@ from sdgrad.specialize.verification import verified
 
 @short
 def jvp(
-    f: Callable, primals: Sequence[Any], tangents: Sequence[Any], *, batched: bool = False, **kwargs: Any
-) -> tuple[Any, Any]:
+    f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any], *, batched: bool = False, **kwargs: Any
+) -> tuple[R, R]:
     """Return ``f``'s outputs, and their derivative in the direction of ``tangents``, computed together in one pass.
 
     :param f: a NumPy-style function or a ``@dace.program``.
@@ -173,7 +174,7 @@ def _in_directions(
 
 
 @short
-def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]:
+def linearize(f: Callable[..., R], *primals: Any, **kwargs: Any) -> tuple[R, Callable[..., R]]:
     """Return ``f``'s outputs, and the linear map from tangents of its arguments to tangents of its outputs.
 
     ``f`` is computed once: the map is the transpose of its backward half, which reads what the forward half has kept.
@@ -213,9 +214,17 @@ def linearize(f: Callable, *primals: Any, **kwargs: Any) -> tuple[Any, Callable]
     return signature.nested(values), push
 
 
+@overload
+def hvp(f: Callable[..., Any], primals: tuple[First], tangents: Sequence[Any]) -> First: ...
+
+
+@overload
+def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any: ...
+
+
 @own_keywords
 @short
-def hvp(f: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """Return the Hessian of a scalar function times a vector, forward over reverse (Pearlmutter 1994).
 
     :param f: a function that returns one scalar.

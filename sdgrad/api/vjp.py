@@ -9,6 +9,7 @@ import numpy as np
 
 from sdgrad.api.forward import in_place
 from sdgrad.api.gradient import DiskLimit, MemoryLimit
+from sdgrad.api.typed import R
 from sdgrad.errors import ArgumentError
 from sdgrad.machine.limits import Limit
 from sdgrad.record.calls import works_inside
@@ -27,13 +28,13 @@ from sdgrad.specialize.pullback import Pullback
 
 @short
 def vjp(
-    f: Callable,
+    f: Callable[..., R],
     *args: Any,
     strong_zero: bool = True,
     memory_limit: MemoryLimit = None,
     disk_limit: DiskLimit = None,
     **kwargs: Any,
-) -> tuple[Any, Callable]:
+) -> tuple[R, Callable[..., tuple[Any, ...]]]:
     """Return ``f``'s outputs, and the function that pulls cotangents of them back to the arguments.
 
     :param memory_limit: the most memory that each of the two calls may take beside the arguments, as

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sdgrad.api.gradient import checked
+from sdgrad.api.typed import P
 from sdgrad.convert.callables import name_of, python_function
 from sdgrad.convert.keywords import own_keywords
 from sdgrad.errors import ArgumentError, NotScalarError
@@ -30,7 +31,7 @@ Axes = int | None | Sequence[int | None]
 
 
 @own_keywords
-def vmap(f: Callable, in_axes: Axes = 0) -> VmapFunction:
+def vmap(f: Callable[P, Any], in_axes: Axes = 0) -> Callable[P, Any]:
     """Return ``f`` for every element along the first axis of its arguments.
 
     :param f: a NumPy-style function, a ``@dace.program``, or a derivative: ``vmap(grad(f))``.

@@ -100,7 +100,7 @@ class Model:
         given = dict(zip(self.inputs, args, strict=False)) | dict(kwargs)
         return record(self.function, recorder, shown, given, self.weights)
 
-    def vjp(self, *inputs: Any, **named: Any) -> tuple[Any, Callable]:
+    def vjp(self, *inputs: Any, **named: Any) -> tuple[Any, Callable[..., dict[str, Any]]]:
         """Return the outputs, and the function from their cotangents to gradients by name, of inputs and weights.
 
         ``pullback(*cotangents)`` takes one for each output (None for integers, and where it is zero). What is no real
@@ -153,7 +153,9 @@ class Model:
             raise DifferentiationError(problems)
         return set(imported.decided)
 
-    def value_and_grad(self, loss: Callable, wrt: str | Sequence[str] | None = None) -> Callable:
+    def value_and_grad(
+        self, loss: Callable[..., Any], wrt: str | Sequence[str] | None = None
+    ) -> Callable[..., tuple[Any, Any]]:
         """A function that returns the value of a loss of the model's outputs, and its gradients.
 
         :param loss: a NumPy-style function ``loss(*outputs, *more)`` that returns a scalar.

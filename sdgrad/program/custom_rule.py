@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
 from dace.frontend.python.common import SDFGClosure
 
@@ -15,7 +15,10 @@ from sdgrad.errors import ArgumentError
 if TYPE_CHECKING:
     from sdgrad.program.tree import Program
 
-F = TypeVar("F", bound=Callable)
+F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 ATTRIBUTE = "__sdgrad_rule__"
 COTANGENT, TANGENT = "grad_", "tangent_"
 
@@ -76,7 +79,47 @@ def stem(name: str) -> tuple[str, str]:
     return prefix, name[len(prefix) :]
 
 
-def custom_vjp(f: F) -> F:
+class WithAdjoint(Protocol[P, R_co]):
+    """A function whose adjoint may be given."""
+
+    __name__: str
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+    def defvjp(self, vjp: F, /) -> F: ...
+
+
+class WithTangent(Protocol[P, R_co]):
+    """A function whose tangent may be given."""
+
+    __name__: str
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+    def defjvp(self, jvp: F, /) -> F: ...
+
+
+class WithBoth(Protocol[P, R_co]):
+    """A function whose adjoint and whose tangent may be given."""
+
+    __name__: str
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+    def defvjp(self, vjp: F, /) -> F: ...
+
+    def defjvp(self, jvp: F, /) -> F: ...
+
+
+@overload
+def custom_vjp(f: WithTangent[P, R]) -> WithBoth[P, R]: ...
+
+
+@overload
+def custom_vjp(f: Callable[P, R]) -> WithAdjoint[P, R]: ...
+
+
+def custom_vjp(f: Any) -> Any:
     """Decorate ``f``: the function given to ``f.defvjp`` computes the cotangents of its arguments.
 
     ``rule`` in ``f.defvjp(rule)`` is a NumPy-style function. Its parameters say what it needs:
@@ -98,11 +141,19 @@ def custom_vjp(f: F) -> F:
         rule.vjp = vjp
         return vjp
 
-    f.defvjp = defvjp  # type: ignore[attr-defined]
+    f.defvjp = defvjp
     return f
 
 
-def custom_jvp(f: F) -> F:
+@overload
+def custom_jvp(f: WithAdjoint[P, R]) -> WithBoth[P, R]: ...
+
+
+@overload
+def custom_jvp(f: Callable[P, R]) -> WithTangent[P, R]: ...
+
+
+def custom_jvp(f: Any) -> Any:
     """Decorate ``f``: the function given to ``f.defjvp`` computes the tangents of its results.
 
     The rule's parameters are as for :func:`custom_vjp`, with ``tangent_<argument>`` for the tangent of an argument. It
@@ -115,7 +166,7 @@ def custom_jvp(f: F) -> F:
         rule.jvp = jvp
         return jvp
 
-    f.defjvp = defjvp  # type: ignore[attr-defined]
+    f.defjvp = defjvp
     return f
 
 
@@ -154,7 +205,7 @@ class custom_region:  # noqa: N801  (used like a function)
     :param jvp: the tangent instead, on ``tangent_<variable>``; each mode uses the transpose of the other's rule.
     """
 
-    def __init__(self, vjp: Callable | None = None, *, jvp: Callable | None = None) -> None:
+    def __init__(self, vjp: Callable[..., Any] | None = None, *, jvp: Callable[..., Any] | None = None) -> None:
         self.rule = CustomRule(getattr(vjp or jvp, "__name__", "region"), None, vjp, jvp)
         self.open: list[Any] = []  # what is being recorded of it
 

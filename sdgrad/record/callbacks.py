@@ -8,7 +8,7 @@ import linecache
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, cast
 
 import dace
 import dace.library
@@ -32,10 +32,11 @@ from sdgrad.runtime.compile.python_call import CallsPython, array_at, calling, f
 
 NO_RULE = "Python is called here, which has no derivative: give pure_callback a vjp, or detach its arguments"
 _numbers = itertools.count()
+F = TypeVar("F", bound=Callable[..., Any])
 _called: dict[str, Called | Backwards] = {}
 
 
-def pure_callback(f: Callable, result_like: Any, vjp: Callable | None = None) -> Callable:
+def pure_callback(f: F, result_like: Any, vjp: Callable[..., Any] | None = None) -> F:
     """Return a function that calls ``f`` at run time: for what cannot be recorded, like tables, solvers in C, SciPy.
 
     ``f`` gets NumPy arrays and numbers in nests like the arguments, and returns what ``result_like`` is like. Python's
@@ -54,7 +55,7 @@ def pure_callback(f: Callable, result_like: Any, vjp: Callable | None = None) ->
     leaves, form = flatten(result_like)
     if not leaves:
         raise ArgumentError("pure_callback needs arrays or numbers that its results are like")
-    return PureCallback(f, form, tuple(kind_of(x) for x in leaves), vjp)
+    return cast(F, PureCallback(f, form, tuple(kind_of(x) for x in leaves), vjp))
 
 
 rule(pure_callback)(pure_callback)

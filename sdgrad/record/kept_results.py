@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from sdgrad.program.custom_rule import COTANGENT, CustomRule
 from sdgrad.program.tree import Node
@@ -20,6 +20,7 @@ from sdgrad.record.functions.table import operand, rule
 from sdgrad.record.named_rule import NamedRule
 from sdgrad.record.values import Array
 
+T = TypeVar("T")
 DOTS = "dots"
 COMPUTED, VALUE = "computed", "value"
 
@@ -80,7 +81,7 @@ def taken_from(computed: Array, kept: Any) -> Array:
     return recorder.array(tensor)
 
 
-def checkpoint_name(x: Any, name: str) -> Any:
+def checkpoint_name(x: T, name: str) -> T:
     """Return ``x`` as a value of that name, which ``checkpoint(policy=[name])`` keeps. Compare JAX's function."""
     return x
 

@@ -28,11 +28,15 @@ MODULES = {
 """Where names are: solvers import parts of SciPy, which takes a while, and are imported when they are asked for."""
 
 
-def __getattr__(name: str) -> Any:
+def _found(name: str) -> Any:
     """Import a solver."""
     if name in MODULES:
         return getattr(importlib.import_module(f"sdgrad.solvers.{MODULES[name]}"), name)
     raise AttributeError(f"module 'sdgrad.solvers' has no attribute '{name}'")
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _found
 
 
 __all__ = ["Solution", "fixed_point", "linear_solve", "minimize", "root", "solve_ivp"]

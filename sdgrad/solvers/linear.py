@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,14 +14,15 @@ from sdgrad.solvers.closed import Closed, Equation, no_nest, start_of, tolerance
 from sdgrad.solvers.eager import solver
 from sdgrad.solvers.implicit import LINEAR, RESTART, derivatives, recorded, solution
 
+T = TypeVar("T")
 SYMMETRIC = ("cg", "minres")
 METHODS = (*SYMMETRIC, "gmres", "bicgstab", "direct")
 
 
 @solver
 def linear_solve(
-    matvec: Callable,
-    b: Any,
+    matvec: Callable[..., Any],
+    b: T,
     args: Sequence[Any] = (),
     *,
     method: str = "gmres",
@@ -29,7 +30,7 @@ def linear_solve(
     tol: float = 1e-12,
     maxiter: int | None = None,
     restart: int = RESTART,
-) -> Any:
+) -> T:
     """Return ``x`` with ``matvec(x, *args) = b``, where ``matvec`` is linear in ``x``.
 
     The derivative takes one more system, with the transpose of ``matvec``. It is by ``b``, by ``args`` and by all that

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,12 +16,15 @@ from sdgrad.solvers.closed import Closed, Equation, start_of, tolerance
 from sdgrad.solvers.eager import solver
 from sdgrad.solvers.implicit import NEWTON, derivatives, recorded, shaped, solution
 
+T = TypeVar("T")
 MEMORY = 10  # past gradients of L-BFGS
 GRADIENTS = 16  # how much less exact than their arguments gradients are
 
 
 @solver
-def minimize(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float | None = None, maxiter: int = 1000) -> Any:
+def minimize(
+    f: Callable[..., Any], x0: T, args: Sequence[Any] = (), *, tol: float | None = None, maxiter: int = 1000
+) -> T:
     """Return ``x`` where ``f(x, *args)`` is least near ``x0``.
 
     The derivative is that of the point where the gradient is zero, by the implicit function theorem: by ``args`` and by
@@ -38,16 +41,16 @@ def minimize(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float | Non
 
     Up to 64 unknowns by Newton's method with the Hessian, beyond by L-BFGS. A saddle point is where neither begins.
     """
-    x0 = start_of(x0, "sdgrad.minimize")
-    value = Closed.of(f, (x0,), args)
+    start: Any = start_of(x0, "sdgrad.minimize")
+    value = Closed.of(f, (start,), args)
     if value.shapes != [()]:
         raise ArgumentError(
             f"sdgrad.minimize: the function returns shape {value.shapes[0]}, and has to return a number"
         )
-    small = int(np.prod(np.shape(x0))) <= NEWTON
-    limit = tolerance(tol, x0) if tol is not None else default_limit(x0, small)
+    small = int(np.prod(np.shape(start))) <= NEWTON
+    limit = tolerance(tol, start) if tol is not None else default_limit(start, small)
     operands = tuple(value.operands.values())
-    shape = tuple(np.shape(x0))
+    shape = tuple(np.shape(start))
 
     def find(flat: Callable, y: Any) -> tuple[Any, Any]:
         def of_vector(x: Any) -> Any:
@@ -60,7 +63,7 @@ def minimize(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float | Non
     def gradient(x: Any, *values: Any) -> Any:
         return in_place(grad(works_inside(lambda y: value(y, *values))), (x,), {})
 
-    return solution("minimize", Equation(gradient, operands, check=value.check), x0, find, symmetric=True)
+    return solution("minimize", Equation(gradient, operands, check=value.check), start, find, symmetric=True)
 
 
 def default_limit(x0: Any, small: bool) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,19 +17,20 @@ from sdgrad.solvers.closed import Closed, Equation, start_of, tolerance
 from sdgrad.solvers.eager import solver
 from sdgrad.solvers.implicit import BRACKET, DIRECT, RESTART, derivatives, products, recorded, solution, zeros
 
+T = TypeVar("T")
 INEXACT = 1e-5  # relative residual of the linear systems of Newton's method without a matrix
 
 
 @solver
 def root(
-    f: Callable,
-    x0: Any,
+    f: Callable[..., Any],
+    x0: T,
     args: Sequence[Any] = (),
     *,
     bracket: Sequence[Any] | None = None,
     tol: float = 1e-12,
     maxiter: int = 100,
-) -> Any:
+) -> T:
     """Return ``x`` with ``f(x, *args) = 0``, near ``x0``.
 
     The derivative is that of the solution, by the implicit function theorem: by ``args`` and by all that ``f`` reads
@@ -46,20 +47,22 @@ def root(
     Newton's method, with steps that are halved until the residual decreases: by a matrix of derivatives up to 64
     unknowns, by GMRES with products beyond (Knoll and Keyes 2004). In a bracket, Chandrupatla's method (1997).
     """
-    x0 = start_of(x0, "sdgrad.root")
-    tol = tolerance(tol, x0)
-    closed = same_shape(f, x0, args, "sdgrad.root")
+    start: Any = start_of(x0, "sdgrad.root")
+    tol = tolerance(tol, start)
+    closed = same_shape(f, start, args, "sdgrad.root")
     equation = Equation(closed, tuple(closed.operands.values()), check=closed.check)
     if bracket is None:
-        return solution("root", equation, x0, lambda left, y: newton_steps(left, y, tol, maxiter))
-    if np.ndim(x0):
+        return solution("root", equation, start, lambda left, y: newton_steps(left, y, tol, maxiter))
+    if np.ndim(start):
         raise ArgumentError("sdgrad.root: a bracket is for a function of one number")
     ends = [detached(end) for end in bracket]
-    return solution("root", equation, x0, lambda left, y: bracketed(left, y, ends, tol, maxiter), advice=BRACKET)
+    return solution("root", equation, start, lambda left, y: bracketed(left, y, ends, tol, maxiter), advice=BRACKET)
 
 
 @solver
-def fixed_point(f: Callable, x0: Any, args: Sequence[Any] = (), *, tol: float = 1e-12, maxiter: int = 10000) -> Any:
+def fixed_point(
+    f: Callable[..., Any], x0: T, args: Sequence[Any] = (), *, tol: float = 1e-12, maxiter: int = 10000
+) -> T:
     """Return ``x`` with ``f(x, *args) = x``, by iterating ``f`` from ``x0``.
 
     The derivative is that of the fixed point, as for :func:`root`: the iterations are neither kept nor reversed.

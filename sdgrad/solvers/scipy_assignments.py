@@ -19,4 +19,4 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> Any:
         raise ValueError(f"expected a matrix (2-D array), got a {cost.ndim} array")
     pairs = np.zeros(min(cost.shape), np.int64)
     call = pure_callback(optimize.linear_sum_assignment, (pairs, pairs))
-    return call.record_call(active(), (detached(cost), bool(maximize)), {})  # type: ignore[attr-defined]
+    return call.record_call(active(), (detached(cost), bool(maximize)), {})

@@ -163,7 +163,7 @@ def reverse_gradients(f, args, kwargs, problem: Problem, gradient: Gradient | No
         values = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
         _check_outputs(f, problem, values, tolerance)
         cotangents = [np.asarray(v, np.asarray(y).dtype)[()] for v, y in zip(problem.cotangents, values, strict=True)]
-        found = pullback(*cotangents)
+        found: Sequence[Any] = pullback(*cotangents)
     else:
         found = gradient(copies, problem.cotangents)
     if len(found) != len(args):

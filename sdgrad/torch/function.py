@@ -19,7 +19,7 @@ from sdgrad.specialize.pullback import Pullback
 from sdgrad.specialize.signature import Signature
 
 
-def function(f: Callable) -> Callable:
+def function(f: Callable[..., Any]) -> Callable[..., Any]:
     """``f`` on torch tensors, forward and backward as generated code, part of torch's graph.
 
     Derivatives of any order go through it: the backward pass is a function of this kind again. Tensors are taken

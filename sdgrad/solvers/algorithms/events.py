@@ -66,11 +66,11 @@ def if_there(value, is_there):
     return np.where(is_there, value, np.nan)
 
 
-@if_there.defvjp  # type: ignore[attr-defined]
+@if_there.defvjp
 def _if_there_cotangent(is_there, grad_out):
     return np.where(is_there, grad_out, np.where(grad_out == 0.0, 0.0, np.nan))
 
 
-@if_there.defjvp  # type: ignore[attr-defined]
+@if_there.defjvp
 def _if_there_tangent(is_there, tangent_value):
     return np.where(is_there, tangent_value, np.nan)
