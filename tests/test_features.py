@@ -241,7 +241,7 @@ def test_checkpointing_of_loops():
 
 
 def test_programs_of_several_ranks():
-    """mpi4py's messages, broadcasts, reductions and exchanges have adjoints, in functions and graphs: blocking or not."""
+    """mpi4py's messages, broadcasts, reductions and exchanges have adjoints, in functions and in graphs."""
     from tests.distributed.ranks import run
 
     for errors in run("tests.distributed.cases", 2, "overlap", "sums").values():
