@@ -365,8 +365,7 @@ class Reversal:
         if not given and not is_communication(node):
             return self.constant_results(context)
         operands = [r for (where, _), r in self.plan.regions.items() if where == path]
-        selected = all(self.adjoints.is_whole(node.outputs[c].container) for c in given)
-        selected = selected and not is_communication(node)  # another rank may have selected nothing
+        selected = not is_communication(node) and all(self.adjoints.is_whole(node.outputs[c].container) for c in given)
         nodes = [*(self.operand(r) for r in operands), *find_rule(node, self.program).reverse(context)]
         note_call(self.adjoints, node, selected, wanted)
         return nodes

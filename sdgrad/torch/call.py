@@ -69,3 +69,8 @@ def _kind(leaf: Any) -> Hashable:
     except TypeError:
         return id(leaf)
     return (type(leaf), leaf)
+
+
+def is_sharded(module: nn.Module) -> bool:
+    """True of a module whose parameters PyTorch has divided among ranks (FSDP, first and second version)."""
+    return getattr(module, "_is_fsdp_managed_module", False) or type(module).__name__.startswith("FSDP")

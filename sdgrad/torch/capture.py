@@ -21,7 +21,7 @@ from sdgrad.onnx.function import ModelFunction
 from sdgrad.onnx.importing import identifier
 from sdgrad.onnx.reading import Reading
 from sdgrad.record.elements import Dim
-from sdgrad.torch.call import Call
+from sdgrad.torch.call import Call, is_sharded
 from sdgrad.torch.decompositions import table
 from sdgrad.torch.draws import Make
 from sdgrad.torch.hooks import Hooks
@@ -164,11 +164,6 @@ def refuse(module: nn.Module, call: Call, cuda: bool = False) -> None:
         problems.append(Problem("torch.autocast", "types are those of the tensors; convert the module instead"))
     if problems:
         raise CaptureError(type(module).__name__, problems)
-
-
-def is_sharded(module: nn.Module) -> bool:
-    """True of a module whose parameters PyTorch has divided among ranks (FSDP, first and second version)."""
-    return getattr(module, "_is_fsdp_managed_module", False) or type(module).__name__.startswith("FSDP")
 
 
 def _how_to_be_dense(x: torch.Tensor) -> str:
