@@ -61,15 +61,15 @@ def add_backward_pass(
     """
     _check(sdfg)
     request = Request(_names(inputs), _names(outputs), True, strong_zero, unused, memory_limit=Limit.of(memory_limit))
-    _check_outputs(sdfg, request)
     return _extended(sdfg, request, _names(stop), separate_sdfgs)
 
 
 def _extended(sdfg: dace.SDFG, request: Request, stop: tuple[str, ...], separate: bool) -> dace.SDFG:
     """Extend a graph by its backward pass, or return that as another one.
 
-    :raises ArgumentError: two graphs are wanted, and a limit of memory is given.
+    :raises ArgumentError: two graphs are wanted, and a limit of memory is given; or an output is never written.
     """
+    _check_outputs(sdfg, request)
     if request.memory_limit is not None:
         if separate:
             raise ArgumentError("memory_limit is for one graph of both passes: leave out separate_sdfgs")
