@@ -200,7 +200,8 @@ def unsaid(call: CustomCall, program: Program, name: str, prefix: str) -> Differ
         hint = (
             f"what is added to a number, compute in the region, and add it after it: term = .., and {anew[0]} += term"
         )
-        return problem(call, message, f"{hint}. Of other numbers, take {prefix}{name} as a parameter of the rule")
+        other = f". Of another number, take {prefix}{name} as a parameter of the rule" * (name not in call.variables)
+        return problem(call, message, hint + other)
     hint = f"take {prefix}{name} as a parameter (and leave it where it is a constant)"
     return problem(call, f"its rule says nothing of '{name}', which carries a derivative", hint)
 

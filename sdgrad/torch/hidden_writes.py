@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
+from torch._ops import HigherOrderOperator
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
@@ -57,6 +58,8 @@ class HiddenWrites(TorchDispatchMode):
     is. A program that was traced has new numbers instead, and the gradient goes to these.
     """
 
+    supports_higher_order_operators = True  # such as cond, which the capture of a module refuses by name
+
     def __init__(self, known: Iterable[torch.Tensor]) -> None:
         """Begin to watch.
 
@@ -71,6 +74,8 @@ class HiddenWrites(TorchDispatchMode):
         self.problems: list[Problem] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None) -> Any:
+        if isinstance(func, HigherOrderOperator):
+            return func(*args, **(kwargs or {}))
         given = dict(zip((a.name for a in func._schema.arguments), args, strict=False)) | (kwargs or {})
         tensors = _tensors(given)
         carrying = [x for x in tensors if x.requires_grad]

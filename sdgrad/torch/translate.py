@@ -244,6 +244,6 @@ def where(node: Node) -> str:
     """Return the line of the module that calls an operation: the innermost one outside of PyTorch."""
     trace = node.meta.get("stack_trace") or ""
     lines = re.findall(r'File "([^"]+)", line (\d+)', trace)
-    lines = [(f, n) for f, n in lines if not f.startswith(OWN_FILES)]
+    lines = [(f, n) for f, n in lines if not f.startswith((OWN_FILES, "<"))]  # "<": code that PyTorch has made
     own = [(f, n) for f, n in lines if not f.startswith(torch.__path__[0])] or lines
     return f"{own[-1][0]}:{own[-1][1]}" if own else ""
