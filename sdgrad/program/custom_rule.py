@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from dace.frontend.python.common import SDFGClosure
 
@@ -79,27 +79,7 @@ def stem(name: str) -> tuple[str, str]:
     return prefix, name[len(prefix) :]
 
 
-class WithAdjoint(Protocol[P, R_co]):
-    """A function whose adjoint may be given."""
-
-    __name__: str
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
-
-    def defvjp(self, vjp: F, /) -> F: ...
-
-
-class WithTangent(Protocol[P, R_co]):
-    """A function whose tangent may be given."""
-
-    __name__: str
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
-
-    def defjvp(self, jvp: F, /) -> F: ...
-
-
-class WithBoth(Protocol[P, R_co]):
+class WithRules(Protocol[P, R_co]):
     """A function whose adjoint and whose tangent may be given."""
 
     __name__: str
@@ -111,15 +91,7 @@ class WithBoth(Protocol[P, R_co]):
     def defjvp(self, jvp: F, /) -> F: ...
 
 
-@overload
-def custom_vjp(f: WithTangent[P, R]) -> WithBoth[P, R]: ...
-
-
-@overload
-def custom_vjp(f: Callable[P, R]) -> WithAdjoint[P, R]: ...
-
-
-def custom_vjp(f: Any) -> Any:
+def custom_vjp(f: Callable[P, R]) -> WithRules[P, R]:
     """Decorate ``f``: the function given to ``f.defvjp`` computes the cotangents of its arguments.
 
     ``rule`` in ``f.defvjp(rule)`` is a NumPy-style function. Its parameters say what it needs:
@@ -135,38 +107,32 @@ def custom_vjp(f: Any) -> Any:
 
     ``f`` must not write its arguments, and computes the same without sdgrad. Compare ``jax.custom_vjp``.
     """
+    return _with_rules(f)
+
+
+def custom_jvp(f: Callable[P, R]) -> WithRules[P, R]:
+    """Decorate ``f``: the function given to ``f.defjvp`` computes the tangents of its results.
+
+    The rule's parameters are as for :func:`custom_vjp`, with ``tangent_<argument>`` for the tangent of an argument. It
+    returns one array for each result. Reverse mode uses the transpose of the rule, which must be linear in the
+    tangents. A function may have rules for both modes: what is decorated by one of these has ``defvjp`` and ``defjvp``.
+    """
+    return _with_rules(f)
+
+
+def _with_rules(f: Any) -> Any:
+    """Return a function that takes rules of both modes."""
     rule = _rule(f)
 
     def defvjp(vjp: F) -> F:
         rule.vjp = vjp
         return vjp
 
-    f.defvjp = defvjp
-    return f
-
-
-@overload
-def custom_jvp(f: WithAdjoint[P, R]) -> WithBoth[P, R]: ...
-
-
-@overload
-def custom_jvp(f: Callable[P, R]) -> WithTangent[P, R]: ...
-
-
-def custom_jvp(f: Any) -> Any:
-    """Decorate ``f``: the function given to ``f.defjvp`` computes the tangents of its results.
-
-    The rule's parameters are as for :func:`custom_vjp`, with ``tangent_<argument>`` for the tangent of an argument. It
-    returns one array for each result. Reverse mode uses the transpose of the rule, which must be linear in the
-    tangents. A function may have rules for both modes.
-    """
-    rule = _rule(f)
-
     def defjvp(jvp: F) -> F:
         rule.jvp = jvp
         return jvp
 
-    f.defjvp = defjvp
+    f.defvjp, f.defjvp = defvjp, defjvp
     return f
 
 

@@ -22,9 +22,7 @@ GRADIENTS = 16  # how much less exact than their arguments gradients are
 
 
 @solver
-def minimize(
-    f: Callable[..., Any], x0: T, args: Sequence[Any] = (), *, tol: float | None = None, maxiter: int = 1000
-) -> T:
+def minimize(f: Callable, x0: T, args: Sequence[Any] = (), *, tol: float | None = None, maxiter: int = 1000) -> T:
     """Return ``x`` where ``f(x, *args)`` is least near ``x0``.
 
     The derivative is that of the point where the gradient is zero, by the implicit function theorem: by ``args`` and by
