@@ -19,12 +19,15 @@ from sdgrad.record.shared_inputs import WHOLE
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, is_recorded
 
+FACTS = {"_to": "to", "_from": "source"}
+"""What a node calls rank and tag that are known, by the operand that has them otherwise."""
+
 
 def _places(group: Group, connector: str, peer: Any, tag: Any) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Return rank and tag of a message: as an operand if a run knows them, else as facts of the node."""
     if is_recorded(peer) or is_recorded(tag):
         return {connector: group.place(peer, tag)}, {}
-    return {}, {connector: (int(peer), int(tag))}
+    return {}, {FACTS[connector]: (int(peer), int(tag))}
 
 
 def _is_nobody(peer: Any) -> bool:
@@ -49,7 +52,7 @@ def send(comm: MPI.Comm, buf: Any, dest: Any, tag: Any = 0) -> None:
         return
     group = group_of(comm)
     places, facts = _places(group, "_to", dest, tag)
-    group.record("send", {"_x": group.message(buffer_of(buf)), **places}, {}, to=facts.get("_to", ()))
+    group.record("send", {"_x": group.message(buffer_of(buf)), **places}, {}, **facts)
 
 
 @of_comm("Recv")
@@ -62,7 +65,7 @@ def receive(comm: MPI.Comm, buf: Any, source: Any = MPI.ANY_SOURCE, tag: Any = M
     group = group_of(comm)
     places, facts = _places(group, "_from", source, tag)
     found = group.room(target.tensor.shape, target.dtype)
-    group.record("receive", places, {"_y": found, **_sender(group, source, tag)}, source=facts.get("_from", ()))
+    group.record("receive", places, {"_y": found, **_sender(group, source, tag)}, **facts)
     put(group, target, found)
 
 
@@ -84,14 +87,11 @@ def exchange(
     if recvbuf is None or _is_nobody(source):
         return send(comm, sendbuf, dest, sendtag)
     group, target = group_of(comm), received(recvbuf, "Sendrecv")
-    (to, own), (places, others) = (
-        _places(group, "_to", dest, sendtag),
-        _places(group, "_from", source, recvtag),
-    )
+    to, own = _places(group, "_to", dest, sendtag)
+    places, others = _places(group, "_from", source, recvtag)
     found = group.room(target.tensor.shape, target.dtype)
     given = {"_x": group.message(buffer_of(sendbuf)), **to, **places}
-    facts = {"to": own.get("_to", ()), "source": others.get("_from", ())}
-    group.record("exchange", given, {"_y": found, **_sender(group, source, recvtag)}, **facts)
+    group.record("exchange", given, {"_y": found, **_sender(group, source, recvtag)}, **own, **others)
     put(group, target, found)
     return None
 
@@ -157,7 +157,7 @@ def start_send(comm: MPI.Comm, buf: Any, dest: Any, tag: Any = 0) -> Any:
         return MPI.REQUEST_NULL
     group = group_of(comm)
     places, facts = _places(group, "_to", dest, tag)
-    x, facts = group.message(buffer_of(buf)), {"to": facts.get("_to", ())}
+    x = group.message(buffer_of(buf))
     flight = _begun(group, group.room(x.shape, x.dtype))
     group.record("start_send", {"_x": x, **places}, flight, **facts)
     return Request(group, flight, places, facts)
@@ -171,7 +171,6 @@ def start_receive(comm: MPI.Comm, buf: Any, source: Any = MPI.ANY_SOURCE, tag: A
         return MPI.REQUEST_NULL
     group = group_of(comm)
     places, facts = _places(group, "_from", source, tag)
-    facts = {"source": facts.get("_from", ())}
     flight = _begun(group, group.room(target.tensor.shape, target.dtype))
     group.record("start_receive", places, flight, **facts)
     return Request(group, flight, places, facts, target, _sender(group, source, tag))
