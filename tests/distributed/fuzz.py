@@ -119,7 +119,7 @@ def check(f: Callable, random: np.random.Generator) -> dict[str, float]:
     found, pull = sdgrad.vjp(f, x)
     (g,) = pull(w)
     pushed, t = sdgrad.jvp(f, (x,), (v,))
-    h = 1e-5
+    h = 1e-6
     step = (f(x + h * v) - f(x - h * v)) / (2 * h)
     sides = [summed(np.vdot(a, b)) for a, b in ((g, v), (w, t), (w, step))]
     scale = max(1.0, *(abs(side) for side in sides))

@@ -111,6 +111,18 @@ else:
     comm.Recv({t}, source={s}, tag=rank)
     {b} = 0.6 * {b} + 0.4 * np.sin({t})
 """,
+    "all shifts": """
+{t} = np.empty(N)
+for {k} in range(1, size):
+    comm.Sendrecv({a} * {k}, dest=(rank + {k}) % size, recvbuf={t}, source=(rank - {k}) % size)
+    {b} = 0.8 * {b} + 0.2 * np.sin({t})
+""",
+    "rows": """
+{t}, {t}w = np.outer(np.arange(1.0, 4), {a}), np.zeros((5, N))
+comm.Sendrecv({t}[1:], dest=right, recvbuf={t}w[2:4], source=left)
+comm.Sendrecv({t}[0], dest=left, recvbuf={t}w[0], source=right)
+{b} = 0.6 * {b} + 0.1 * np.sum(np.sin({t}w), axis=0)
+""",
     "complex numbers": """
 {t} = np.empty(N, np.complex128)
 comm.Sendrecv(np.exp(1j * {a}) * {b}, dest=right, recvbuf={t}, source=left)
@@ -139,6 +151,13 @@ comm.Allreduce(MPI.IN_PLACE, {t}, op=MPI.{op})
 {t} = np.zeros(N)
 comm.Reduce(np.cos({a}), {t}, op=MPI.{op}, root={s})
 {b} = 0.7 * {b} + 0.1 * {t}
+""",
+    "reduce in place": """
+if rank == {s}:
+    comm.Reduce(MPI.IN_PLACE, {a}, root={s})
+    {a} = np.sin({a})
+else:
+    comm.Reduce({a}, None, root={s})
 """,
     "reduce a number": """
 {t} = comm.reduce({a}[{at}], root={s})
@@ -227,7 +246,7 @@ STATEMENTS = MESSAGES | COLLECTIVES
 SINGLE = {
     "sine": "{a} = 0.6 * np.sin({a}) + 0.4 * {b}",
     "product": "{a} = np.tanh({a}) * np.cos({b})",
-    "swap": "{a}, {b} = {b}, {a}",
+    "swap": "{a}, {b} = {b} * 1.0, {a} * 1.0",
     "part of another": "{a}[{here}] = {c} * {b}[{there}]",
     "one element": "{a}[{at}] = np.sum({b} * {b}) / N",
     "shift": "{a} = np.roll({b}, 1) * {c} + 0.1 * {a}",
@@ -263,12 +282,29 @@ while comm.allreduce(np.sum({a} * {a})) > {c} * size * N and {k} < {trips}:
     BODY
     {a} = 0.7 * {a}
     {k} += 1
+u, v, w = u * 1.0, v * 1.0, w * 1.0
+""",
+    "by turns": """
+for {k} in range({trips}):
+    if {k} % 2:
+        BODY
+    else:
+        OTHER
+""",
+    "until all agree": """
+for {k} in range({trips}):
+    BODY
+    if comm.allreduce(np.max(np.abs({a})), op=MPI.MAX) < {c}:
+        break
+u, v, w = u * 1.0, v * 1.0, w * 1.0
 """,
     "all agree": """
 if comm.allreduce(np.sum({a})) > {c}:
     BODY
+    u, v, w = u * 1.0, v * 1.0, w * 1.0
 else:
     OTHER
+    u, v, w = u * 1.0, v * 1.0, w * 1.0
 """,
     "in a step": """
 def {step}(u, v, w):
@@ -279,8 +315,9 @@ u, v, w = {step}(w, u, v)
 """,
     "in a step that is computed again": """
 def {step}(u, v, w):
+    u, v, w = u * 1.0, v * 1.0, w * 1.0
     BODY
-    return u, v, w
+    return u * 1.0, v * 1.0, w * 1.0
 for _ in range({trips}):
     u, v, w = sdgrad.checkpoint({step})(u, v, w)
 """,
