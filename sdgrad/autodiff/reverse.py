@@ -81,11 +81,8 @@ class Reversal:
 
     def __post_init__(self) -> None:
         everywhere = users(self.program.body, self.program)
-        self.locals = {
-            id(n): region_locals(n, everywhere, self.program)
-            for n in walk(self.program.body)
-            if isinstance(n, (Loop, Branch))
-        }
+        regions = (n for n in walk(self.program.body) if isinstance(n, (Loop, Branch)))
+        self.locals = {id(n): region_locals(n, everywhere, self.program) for n in regions}
 
     def private(self, node: Node) -> frozenset[str]:
         """Return the containers whose adjoint is zero where a region begins and where it ends, in every run of it."""
@@ -170,7 +167,10 @@ class Reversal:
             if isinstance(inner, Leaf):
                 grown |= {x.container for x in active_loads(inner, where, self.activity)}
             elif isinstance(inner, NodeCall):
-                grown |= {r.container for r in inner.inputs.values() if self.activity.active(where, r.container)}
+                sides = (
+                    inner.regions if is_communication(inner) else inner.inputs
+                )  # the adjoint of one reads results too
+                grown |= {r.container for r in sides.values() if self.activity.active(where, r.container)}
             if not children(inner):
                 overwritten |= writes(inner)
         before: list[Node] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +12,8 @@ from mpi4py import MPI
 
 from sdgrad.errors import ParseError
 from sdgrad.record.communication import Group, buffer_of, group_of, of_comm, put, received
-from sdgrad.record.functions.table import array, rule
+from sdgrad.record.functions.table import FUNCTIONS, array, fixed, rule
+from sdgrad.record.tensors import Tensor
 from sdgrad.runtime.libraries.communication import OPERATORS
 
 
@@ -38,8 +41,36 @@ def _result(group: Group, target: Any, name: str, kind: str, given: dict[str, An
     """Record a communication with a result, which goes into an array of the function's."""
     own = received(target, name)
     found = group.room(own.tensor.shape, own.dtype)
+    _agree(name, kind, group, given.get("_x"), found, facts.get("counts", []), facts.get("own", []))
     group.record(kind, given, {"_y": found}, **facts)
     put(group, own, found)
+
+
+def _agree(
+    name: str, kind: str, group: Group, x: Tensor | None, y: Tensor, counts: Sequence[int], own: Sequence[int]
+) -> None:
+    """Raise an error unless what is sent and what is received have one type, and as many elements as they must.
+
+    MPI reads and writes what it is told, also outside of arrays.
+
+    :param counts: elements of each rank; empty where a rank does not know them.
+    :param own: those that this rank gets from each.
+    """
+    if x is None:
+        return
+    if x.dtype != y.dtype:
+        raise TypeError(f"comm.{name} sends {x.dtype} and receives {y.dtype}: convert one of them")
+    whole, part = sum(counts), counts[group.rank] if counts else 0
+    wanted = {
+        "scatter": (whole, part),
+        "reduce_scatter": (whole, part),
+        "gather": (part, whole),
+        "allgather": (part, whole),
+        "all_to_all": (whole, sum(own)),
+    }.get(kind, (math.prod(y.shape),) * 2)
+    for tensor, size, does in zip((x, y), wanted, ("sends", "receives"), strict=True):
+        if math.prod(tensor.shape) != size:
+            raise ValueError(f"comm.{name} {does} an array of {math.prod(tensor.shape)} elements, and needs {size}")
 
 
 @of_comm("Bcast")
@@ -83,20 +114,27 @@ def _parts(value: Any, name: str, size: int) -> tuple[Any, list[int]]:
     :raises ParseError: the parts do not lie one behind the other.
     """
     if not isinstance(value, (list, tuple)):
-        return value, [_length(value, name) // size] * size
+        return value, _equal_parts(value, name, size)
     found, *rest = value
     numbers = [x for x in rest if not isinstance(x, (MPI.Datatype, str)) and x is not None]
     if len(numbers) == 1 and isinstance(numbers[0], (list, tuple)) and np.ndim(numbers[0][0]):
         numbers = list(numbers[0])
     if not numbers or not np.ndim(numbers[0]):
-        return found, [_length(found, name) // size] * size
-    counts = [int(n) for n in np.asarray(numbers[0])]
-    starts = [int(n) for n in np.asarray(numbers[1])] if len(numbers) > 1 and numbers[1] is not None else None
+        return found, _equal_parts(found, name, size)
+    counts, *more = ([int(n) for n in np.asarray(fixed(x))] for x in numbers if x is not None)
+    starts = more[0] if more else None
     if starts is not None and starts != [sum(counts[:k]) for k in range(size)]:
         raise ParseError(f"{name}: the parts of the ranks lie one behind the other in a recorded function")
     if len(counts) != size:
         raise ValueError(f"{name} needs {size} counts, one for each rank, not {len(counts)}")
     return found, counts
+
+
+def _equal_parts(value: Any, name: str, size: int) -> list[int]:
+    length = _length(value, name)
+    if length % size:
+        raise ValueError(f"comm.{name}: an array of {length} elements has no {size} equal parts")
+    return [length // size] * size
 
 
 @of_comm("Scatter", "Scatterv")
@@ -203,17 +241,23 @@ def all_gathered(comm: MPI.Comm, sendobj: Any) -> list[Any]:
 
 
 INSTEAD = {
-    **dict.fromkeys(("send", "recv", "isend", "irecv", "sendrecv", "ssend", "bsend"), "Send, Recv, Isend, Irecv"),
-    **dict.fromkeys(("bcast", "scatter", "gather", "alltoall"), "Bcast, Scatter, Gather, Allgather, Alltoall"),
-    **dict.fromkeys(("Scan", "Exscan", "scan", "exscan"), "Allgather, and a sum of the first rows"),
-    **dict.fromkeys(("Iallreduce", "Ibcast", "Ireduce", "Iallgather", "Ialltoall"), "the call that waits"),
+    **dict.fromkeys(("Scan", "Exscan", "scan", "exscan"), "comm.Allgather, and add the first rows"),
+    **{n: f"comm.{n.capitalize()} of an array" for n in ("send", "recv", "bcast", "scatter", "gather", "alltoall")},
+    **{n: f"comm.{n.capitalize()} of an array" for n in ("isend", "irecv", "issend", "ibsend", "sendrecv")},
+    **{
+        f"I{n}": f"comm.{n.capitalize()}, which waits"
+        for n in ("allreduce", "bcast", "reduce", "allgather", "alltoall")
+    },
+    **dict.fromkeys(("Probe", "Iprobe", "probe", "iprobe"), "a Recv of an array whose size is known"),
 }
 """What to write in place of a call without a rule: pickled objects have no size, nor a derivative."""
+KNOWN = re.compile(r"Get_|Is_|Cart_map|Graph_map|Compare|Shift|Set_name|Abort|py2f|f2py|toint|from")
+"""How the names of methods begin that ask for what is known when a function is recorded, and move nothing."""
 
 
 MAKING = (
     *("Clone", "Dup", "Idup", "Split", "Split_type", "Create", "Create_group", "Create_cart", "Create_graph"),
-    *("Create_dist_graph", "Create_dist_graph_adjacent", "Free"),
+    *("Create_dist_graph", "Create_dist_graph_adjacent", "Create_intercomm", "Dup_with_info", "Sub", "Free"),
 )
 """Methods that make communicators: all ranks call them, and a recording may run more often on one than on another."""
 
@@ -224,7 +268,16 @@ def _refused(function: Any, told: str) -> None:
         raise ParseError(told)
 
 
-for _name, _instead in INSTEAD.items():
-    _refused(getattr(MPI.Intracomm, _name), f"comm.{_name} is not recorded: write {_instead}, which take arrays")
-for _made in (*(getattr(MPI.Intracomm, n) for n in MAKING), MPI.Cartcomm.Sub):
-    _refused(_made, f"comm.{_made.__name__} in a recorded function: make communicators outside of it")
+def _refuse_others() -> None:
+    """Refuse all other methods that move something, or make communicators."""
+    for kind in (MPI.Intracomm, MPI.Cartcomm, MPI.Graphcomm, MPI.Distgraphcomm):
+        for name in (n for n in dir(kind) if not n.startswith("_")):
+            method = getattr(kind, name)
+            if not callable(method) or method in FUNCTIONS or KNOWN.match(name):
+                continue
+            told = f"comm.{name} is not recorded: write {INSTEAD.get(name, 'it outside of the function')}"
+            made = f"comm.{name} in a recorded function: make communicators outside of it"
+            _refused(method, made if name in MAKING else told)
+
+
+_refuse_others()

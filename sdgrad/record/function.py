@@ -126,6 +126,8 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
         if hints.lacking:
             raise Restart(hints)
         recorder.flush()
+        for check in recorder.ends:
+            check()
         recorder.reads.write_back()
         changed = recorder.outside_places.finish(recorder.reads)
     except BaseException:

@@ -15,6 +15,7 @@ from mpi4py import MPI
 from sdgrad.errors import ParseError
 from sdgrad.record.communication import Group, buffer_of, group_of, of_comm, put, received
 from sdgrad.record.functions.table import rule
+from sdgrad.record.outside import shown_line
 from sdgrad.record.shared_inputs import WHOLE
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, is_recorded
@@ -125,7 +126,22 @@ class Request:
     facts: dict[str, Any]
     target: Array | None = None
     sender: dict[str, Tensor] | None = None
+    line: str = ""
     ended: bool = False
+
+    def __post_init__(self) -> None:
+        self.line = shown_line(self.group.recorder.where())
+        self.group.recorder.ends.append(self.must_have_ended)
+
+    def must_have_ended(self) -> None:
+        """Raise an error for a communication that nobody waits for."""
+        if not self.ended:
+            raise ParseError(f"{self.line}nobody waits for this communication: write request.Wait()")
+
+    def __getattr__(self, name: str) -> Any:
+        if not hasattr(MPI.Request, name) or name.startswith("_"):
+            raise AttributeError(name)
+        raise ParseError(f"request.{name} is not recorded: write request.Wait(), or MPI.Request.Waitall(requests)")
 
     def Wait(self, status: Any = None) -> bool:
         """Record that the communication ends here."""

@@ -73,6 +73,7 @@ class Recorder(Builder):
     listed: dict[int, Any] = field(default_factory=dict)  # parts of arrays that lists have, by identity
     limits: dict[Any, Any] = field(default_factory=dict)  # of index arrays among the inputs
     written: set[Any] = field(default_factory=set)  # sites of arrays that had known content and got memory
+    ends: list[Callable[[], None]] = field(default_factory=list)  # what has to hold when it comes to its end
     kept: Any = None  # results that a policy of checkpoints keeps (kept_results.py)
     over: bool = False  # what it recorded is a program by now, or is none
     recording_leaf: bool = False  # a leaf of an array is, whose code cannot use names of the scalar one

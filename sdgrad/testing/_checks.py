@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -14,6 +15,8 @@ from sdgrad.api.jvp import jvp
 from sdgrad.api.vjp import vjp
 from sdgrad.record.nests import OfLeaves, restored
 from sdgrad.specialize.arguments import Call
+from sdgrad.specialize.communicating import OF_ONE_RANK, refuse_communication
+from sdgrad.specialize.signature import Signature
 from sdgrad.testing._differences import (
     Derivative,
     Problem,
@@ -87,6 +90,8 @@ def check_grads(
             rtol=rtol, atol=atol, seed=seed, directions=directions,
         )  # fmt: skip
     f, kwargs = call.f, {n: v for n, v in kwargs.items() if n not in call.symbols}
+    if "mpi4py.MPI" in sys.modules:
+        refuse_communication(Signature.of(f, call.arguments), OF_ONE_RANK)
     rng = np.random.default_rng(seed)
     problem = make_problem(f, args, kwargs, reference, wrt, rng)
     tolerance = tolerances(args, rtol, atol)

@@ -17,6 +17,7 @@ rank, size = comm.rank, comm.size
 n = 4
 right, left = (rank + 1) % size, (rank - 1) % size
 halves = comm.Split(rank % 2, rank)
+LENGTHS = np.array([k % n + 1 for k in range(size)])
 line = comm.Create_cart([size], periods=[False])
 CASES: dict[str, Callable] = {}
 
@@ -172,12 +173,12 @@ def scatters_and_gathers(x):
 
 @case
 def parts_of_several_lengths(x):
-    own, counts = rank % n + 1, [k % n + 1 for k in range(size)]
+    own, counts = LENGTHS[rank], [k % n + 1 for k in range(size)]
     whole, part = np.empty(sum(counts)), np.empty(own)
     comm.Allgatherv(np.sin(x[:own]), [whole, counts])
     comm.Scatterv([whole * whole, counts] if rank == 0 else None, part, root=0)
     found = np.empty(sum(counts)) if rank == 0 else None
-    comm.Gatherv(part * x[:own], [found, counts, MPI.DOUBLE] if rank == 0 else None, root=0)
+    comm.Gatherv(part * x[:own], [found, LENGTHS, MPI.DOUBLE] if rank == 0 else None, root=0)
     return np.sum(whole) * x + (np.sum(found * found) if rank == 0 else 0)
 
 
@@ -222,6 +223,16 @@ def loop_until_all_agree(x):
         u = u * 0.7 + 0.1 * y / size * u
         k += 1
     return u
+
+
+@case
+def loop_that_never_runs(x):
+    """The cotangent of what decides is zero in front of the loop, whatever its memory held."""
+    u, k = x * 1.0, 0
+    while comm.allreduce(np.sum(u * u)) < 0 and k < 3:
+        u = u * np.sin(u)
+        k += 1
+    return u * x
 
 
 @case
@@ -278,4 +289,5 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    with sdgrad.config.override(optimization_level=0):
+        main(sys.argv[1:])

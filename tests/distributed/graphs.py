@@ -155,4 +155,5 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    with sdgrad.config.override(optimization_level=0):
+        main(sys.argv[1:])

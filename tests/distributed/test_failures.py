@@ -2,12 +2,13 @@
 
 import pytest
 
-from tests.distributed.ranks import failed
+from tests.distributed.ranks import failed, run
 
 BEGIN = """
 import numpy as np
 from mpi4py import MPI
 import sdgrad
+sdgrad.config.optimization_level = 0
 comm = MPI.COMM_WORLD
 x = np.ones(4)
 
@@ -33,28 +34,10 @@ RAISES = """
     comm.Recv(y, source=1)
     return np.sum(x * y)
 """
-STATUS = """
-    y = np.zeros(4)
-    comm.Recv(y, source=0, status=MPI.Status())
-    return np.sum(y)
-"""
-MADE_INSIDE = """
-    return np.sum(x) * comm.Split(comm.rank % 2).allreduce(x[0])
-"""
-PICKLED = """
-    return np.sum(comm.bcast(x))
-"""
-MATRIX = """
-    return comm.allreduce(np.sum(x))
-"""
 CASES = {
     "a message that is shorter than its buffer": (SHORT, END, "4 elements is received into 6: receive it into a slice"),
     "a message that is longer than its buffer": (LONG, END, "MPI_Recv failed: .*trunc"),
     "a rank that raises": (RAISES, END, "rank 1 has no data"),
-    "a status": (STATUS, END, "receive from a rank that is named, without status="),
-    "a communicator that is made inside": (MADE_INSIDE, END, "make communicators outside of it"),
-    "a pickled object": (PICKLED, END, "comm.bcast is not recorded: write Bcast"),
-    "a Jacobian": (MATRIX, "\nsdgrad.jacobian(f)(x)\n", "a Jacobian has rows and columns of all ranks"),
 }
 
 
@@ -64,3 +47,36 @@ def test_failure(tmp_path, name):
     script = tmp_path / "script.py"
     script.write_text(BEGIN + body + end)
     failed(script, 2, told)
+
+
+REFUSED = {
+    "status": "receive from a rank that is named, without status=",
+    "made_inside": "comm.Split in a recorded function: make communicators outside of it",
+    "pickled": "comm.bcast is not recorded: write comm.Bcast of an array",
+    "waits_elsewhere": "comm.Iallreduce is not recorded: write comm.Allreduce, which waits",
+    "probe": "comm.Probe is not recorded: write a Recv of an array whose size is known",
+    "of_types": "comm.Alltoallw is not recorded: write it outside of the function",
+    "other_type": "comm.Allreduce sends float64 and receives float32: convert one of them",
+    "other_size": "comm.Allreduce sends an array of 4 elements, and needs 3",
+    "too_large": "comm.Allgather sends an array of 4 elements, and needs 6",
+    "no_parts": "comm.Allgather: an array of 7 elements has no 2 equal parts",
+    "test": "request.Test is not recorded: write request.Wait()",
+    "not_waited": "nobody waits for this communication: write request.Wait()",
+    "jacobian": "a Jacobian has rows and columns of all ranks",
+    "check_grads": "compare sums over the ranks: docs/distributed.md",
+    "saved": "it belongs to the processes that recorded it",
+}
+
+
+@pytest.fixture(scope="module")
+def refusals():
+    return run("tests.distributed.refusals", 2)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_on_all_ranks(refusals, name):
+    assert REFUSED[name] in refusals[name]["told"]
+
+
+def test_no_refusal_is_left_out(refusals):
+    assert set(refusals) == set(REFUSED)
