@@ -1,5 +1,8 @@
 """Bad input: the kind of error, and that its text names the construct, the place and what to write instead."""
 
+import array
+import collections
+import ctypes
 from pathlib import Path
 
 import dace
@@ -447,6 +450,17 @@ def test_every_error_of_the_library_has_one_base():
 class ArrayOfAnotherLibrary:
     def __array__(self, dtype=None, copy=None):
         return np.ones(3)
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [array.array("d", [0.1]), (ctypes.c_double * 2)(0.1, 0.2), memoryview(np.ones(2)), collections.UserList([0.1])],
+    ids=["array", "ctypes", "memory", "list"],
+)
+def test_what_numpy_would_read_as_an_array_is_refused(argument):
+    """Their gradient was zero, too."""
+    with pytest.raises(ArgumentError, match="argument 'x' is (object|a .*, not an ndarray)"):
+        sdgrad.grad(lambda x: np.sum(np.sin(x)))(argument)
 
 
 @pytest.mark.parametrize("argument", [ArrayOfAnotherLibrary(), {"w": ArrayOfAnotherLibrary()}], ids=["alone", "nested"])

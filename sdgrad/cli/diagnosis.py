@@ -25,6 +25,7 @@ from sdgrad.machine.processor import processor
 from sdgrad.runtime.compile import nvcc
 from sdgrad.runtime.compile.cache_contents import entries, total
 from sdgrad.runtime.compile.compiler import compiler_name, cores, flags, run
+from sdgrad.runtime.compile.file_lock import is_whole
 from sdgrad.runtime.compile.openblas_wheel import is_installed
 from sdgrad.runtime.compile.precompiled_header import Header, without_parts
 from sdgrad.runtime.libraries.blas import get_blas_threads
@@ -140,7 +141,7 @@ def _cache() -> Finding:
 
 
 def _header() -> Finding:
-    if Header.of(without_parts()).target.exists():
+    if is_whole(Header.of(without_parts()).target):
         return Finding("precompiled header", "good", "there")
     return Finding("precompiled header", "none", "the first gradient makes it, in some seconds", "sdgrad prepare")
 

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from sdgrad.cli.options import as_json, print_json
 from sdgrad.config import config
+from sdgrad.runtime.compile.file_lock import is_whole
 
 
 @click.command()
@@ -27,7 +28,7 @@ def prepare(as_json: bool) -> None:
     console = Console(quiet=as_json)
     seconds = {}
     for what, shared in preparations():
-        there = shared.target.exists()
+        there = is_whole(shared.target)
         with console.status(f"compiling the {what}"):
             start = time.perf_counter()
             shared.make()

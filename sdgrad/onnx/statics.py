@@ -39,7 +39,7 @@ def _runner(reading: Reading, names: tuple[str, ...], known: Mapping[str, np.nda
     if names not in known_ones:
         model, inputs = part(reading, names, known)
         plain = all(known[n].dtype in NUMBERS for n in inputs)  # onnxruntime takes no others from Python
-        known_ones[names] = _run_of(model) if plain else ReferenceEvaluator(model).run, inputs
+        known_ones[names] = _run_of(model) if plain else _reference(model), inputs
     return known_ones[names]
 
 
@@ -48,20 +48,24 @@ def _run_of(model: onnx.ModelProto) -> Callable:
     try:
         return session_of(model).run
     except Exception as error:  # noqa: BLE001 (onnxruntime has errors of its own for each state)
-        evaluator = _by_reference(error, partial(ReferenceEvaluator, model))
-        return partial(_by_reference, error, evaluator.run)
+        return _reference(model, error)
 
 
-def _by_reference(refusal: Exception, function: Callable, *given: Any) -> Any:
+def _reference(model: onnx.ModelProto, refusal: Exception | None = None) -> Callable:
+    """Return the function that runs a model by ONNX's reference implementation."""
+    return partial(_by_reference, refusal, _by_reference(refusal, ReferenceEvaluator, model).run)
+
+
+def _by_reference(refusal: Exception | None, function: Callable, *given: Any) -> Any:
     """Call a function of ONNX's reference implementation.
 
-    :param refusal: why onnxruntime does not run the model: if neither can, its reason is the clearer one.
+    :param refusal: why onnxruntime does not run the model, if it was asked: its reason is the clearer one.
     :raises UnsupportedOperator: the model cannot be run.
     """
     try:
         return function(*given)
     except (NotImplementedError, RuntimeError, TypeError) as error:
-        raise UnsupportedOperator("model", "", f"onnxruntime cannot run it: {refusal}") from error
+        raise UnsupportedOperator("model", "", f"it cannot be run: {refusal or error}") from error
 
 
 def part(reading: Reading, names: Sequence[str], known: Mapping[str, np.ndarray]) -> tuple[onnx.ModelProto, list[str]]:

@@ -25,7 +25,8 @@ def kind_of_argument(name: str, value: Any, is_fixed: bool, shape: Hashable = No
     if told := special_kind(value):
         raise ArgumentError(f"argument '{name}' {told}")
     array = as_array(value)
-    if hasattr(type(array), "__array__") and not (isinstance(array, (np.ndarray, np.generic)) or is_recorded(array)):
+    is_own = isinstance(array, (np.ndarray, np.generic)) or is_recorded(array)
+    if not is_own and (hasattr(type(array), "__array__") or _is_memory(array)):
         kind = type(array)
         raise ArgumentError(f"argument '{name}' is a {kind.__module__}.{kind.__name__}, not an ndarray: use np.asarray")
     if is_fixed:
@@ -43,6 +44,15 @@ def kind_of_argument(name: str, value: Any, is_fixed: bool, shape: Hashable = No
     except TypeError:
         return Same(array)
     return array
+
+
+def _is_memory(value: Any) -> bool:
+    """True of what gives NumPy its memory, as ``array.array``: nobody would see that its numbers change."""
+    try:
+        with memoryview(value) as memory:
+            return memory.format != "B"
+    except (TypeError, BufferError):
+        return False
 
 
 @dataclass(frozen=True, eq=False)

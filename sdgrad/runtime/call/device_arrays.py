@@ -118,8 +118,16 @@ def matching(value: Any, model: Any, what: str, memory: Memory | None) -> Any:
 
 
 def dtype_of(value: Any) -> np.dtype:
-    """Return the dtype of an array in any memory, or of a number."""
-    dtype = value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
+    """Return the dtype of an array in any memory, or of a number.
+
+    Other objects may be arrays for NumPy, such as sequences. For a recording they are objects, without a derivative.
+    """
+    if hasattr(value, "dtype"):
+        dtype = value.dtype
+    elif hasattr(value, "__array__") or isinstance(value, (int, float, complex, str, bytes)):
+        dtype = np.asarray(value).dtype
+    else:
+        return np.dtype(object)
     return dtype if isinstance(dtype, np.dtype) else np.dtype(str(dtype).removeprefix("torch."))
 
 

@@ -74,10 +74,11 @@ def run(command: list[str], what: str, generated: Sequence[Path] = ()) -> None:
             f"a fault of sdgrad: please report it, with the file {report}"
         )
     if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
+        lines = [line for line in done.stderr.splitlines() if "error" in line]
+        lines = lines or [f"'{command[0]}' does not say why: {ANOTHER_COMPILER}", *done.stderr.splitlines()]
         raise CompilationFailed(
             f"cannot compile {what}:\n"
-            + "\n".join(lines[:10] or [f"'{command[0]}' does not say why: {ANOTHER_COMPILER}"])
+            + "\n".join(line[:300] for line in lines[:10])
             + f"\ncommand: {shlex.join(command)}"
         )
 

@@ -44,23 +44,34 @@ def unless_locked(path: Path) -> Iterator[bool]:
 def make_once(target: Path, lock: Path, write: Callable[[Path], None]) -> None:
     """Make a file unless it exists: it appears under its name when it is complete.
 
-    All programs need it and nobody makes it again, so that its content is on the disk before its name is: after a power
-    cut it is whole, or not there.
+    All programs need it: it is made again where it is not as long as it was, as a power cut may leave a part of it.
 
     :param lock: the path that is locked meanwhile.
     :param write: writes the file under the name that it is given.
     """
-    if target.exists():
+    if is_whole(target):
         return
     with writing(), locked(lock):
-        if not target.exists():
+        if not is_whole(target):
             for left in target.parent.glob(f"{target.stem}.*.part"):  # by processes that ended meanwhile
                 left.unlink(missing_ok=True)
             part = target.with_suffix(f".{os.getpid()}.part")
             write(part)
-            with open(part, "rb") as content:
-                os.fsync(content)
+            _size(target).write_text(str(part.stat().st_size))
             part.replace(target)
+
+
+def is_whole(target: Path) -> bool:
+    """True if a file that is made once exists, and is as long as it was."""
+    try:
+        return target.stat().st_size == int(_size(target).read_text())
+    except (OSError, ValueError):
+        return False
+
+
+def _size(target: Path) -> Path:
+    """Return the file that says how long one is."""
+    return Path(f"{target}.size")
 
 
 def _let_go() -> None:

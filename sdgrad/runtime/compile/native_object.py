@@ -10,7 +10,7 @@ from pathlib import Path
 from sdgrad.runtime import INCLUDE
 from sdgrad.runtime.compile.cache_folder import cache_folder
 from sdgrad.runtime.compile.compiler import compiler_name, flags, run
-from sdgrad.runtime.compile.file_lock import make_once
+from sdgrad.runtime.compile.file_lock import is_whole, make_once
 from sdgrad.runtime.compile.progress import working
 
 
@@ -42,7 +42,7 @@ class NativeObject:
 
         :raises CompilationFailed: the compiler fails.
         """
-        if not self.target.exists():
+        if not is_whole(self.target):
             with working(f"compiling {self.what}"):
                 make_once(self.target, self.target, self._compile)
         return self.target

@@ -18,7 +18,7 @@ from sdgrad.runtime.compile.cache_folder import cache_folder
 from sdgrad.runtime.compile.call_library import CallLibrary
 from sdgrad.runtime.compile.checkpoint_tables import table_object
 from sdgrad.runtime.compile.compiler import DACE_INCLUDE, compiler_name, cores, flags, run
-from sdgrad.runtime.compile.file_lock import make_once
+from sdgrad.runtime.compile.file_lock import is_whole, make_once
 from sdgrad.runtime.compile.native_object import NativeObject
 from sdgrad.runtime.compile.openblas_wheel import include_folders, is_installed
 from sdgrad.runtime.compile.program_objects import blas_object, memory_object
@@ -111,7 +111,7 @@ def begin() -> None:
         header = Header.of(without_parts())
     except CompilationFailed:
         return
-    if header.folder in _begun or header.target.exists():
+    if header.folder in _begun or is_whole(header.target):
         return
     _begun.add(header.folder)
     made = [header, CallLibrary.of(), *_objects()]  # here: each thread reads settings of DaCe's of its own, from files

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from sdgrad.runtime.compile.file_lock import locked
+from sdgrad.runtime.compile.file_lock import is_whole, locked, make_once
 
 
 def is_free(path):
@@ -28,6 +28,19 @@ def test_a_lock_is_released_after_an_error(tmp_path):
     with pytest.raises(ValueError), locked(tmp_path / "program"):
         raise ValueError
     assert is_free(tmp_path / "program")
+
+
+@pytest.mark.parametrize("left", ["", "ha"])
+def test_what_is_made_once_is_made_again_where_a_part_is_left(left, tmp_path):
+    target, made = tmp_path / "folder" / "object.o", []
+    for _ in range(2):
+        make_once(target, target, lambda part: made.append(part.write_text("whole")))
+    assert len(made) == 1 and is_whole(target)
+    target.write_text(left)
+    assert not is_whole(target)
+    make_once(target, target, lambda part: made.append(part.write_text("other")))
+    assert len(made) == 2 and target.read_text() == "other"
+    assert sorted(p.name for p in target.parent.iterdir()) == ["object.o", "object.o.lock", "object.o.size"]
 
 
 def test_a_forked_process_does_not_hold_the_lock(tmp_path):
