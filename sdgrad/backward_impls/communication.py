@@ -18,6 +18,7 @@ import sympy
 
 from sdgrad.autodiff.contexts import CallContext, TangentContext
 from sdgrad.autodiff.rule_builder import ONE, Builder, clear_cotangent, extents
+from sdgrad.errors import DifferentiationError, Problem
 from sdgrad.program.kinds import kind_of
 from sdgrad.program.registry import Rule, register_rule
 from sdgrad.program.tree import Node, NodeCall, Program, Region
@@ -235,6 +236,9 @@ def _forward(context: TangentContext) -> list[Node]:
     call, node = context.call, writer.node
     if not _is_float(call, context.program) or node.kind not in TRANSPOSED:
         return build.nodes
+    if node.kind == "end_receive" and "_sender" in call.outputs:
+        message = "waits for a message of any rank or tag, and forward mode has to know whose tangent comes"
+        raise DifferentiationError([Problem("Irecv", message, str(call.source), "name both, or write Recv")])
     moved = ("_request", *messages(call.regions))
     inputs, outputs = (
         {c: context.tangent(c) if c in moved else r for c, r in regions.items() if c != "_sender"}
