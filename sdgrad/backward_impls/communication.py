@@ -236,9 +236,9 @@ def _forward(context: TangentContext) -> list[Node]:
     call, node = context.call, writer.node
     if not _is_float(call, context.program) or node.kind not in TRANSPOSED:
         return build.nodes
-    if node.kind == "end_receive" and "_sender" in call.outputs:
-        message = "waits for a message of any rank or tag, and forward mode has to know whose tangent comes"
-        raise DifferentiationError([Problem("Irecv", message, str(call.source), "name both, or write Recv")])
+    if node.kind == "end_receive" and node.source and node.source[0] < 0:  # MPI.ANY_SOURCE
+        message = "waits for a message of any rank, and forward mode has to know whose tangent comes"
+        raise DifferentiationError([Problem("Irecv", message, str(call.source), "name the rank, or write Recv")])
     moved = ("_request", *messages(call.regions))
     inputs, outputs = (
         {c: context.tangent(c) if c in moved else r for c, r in regions.items() if c != "_sender"}
