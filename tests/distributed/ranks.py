@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,7 @@ def _done(ranks: int, arguments: list[str], runner: str, seconds: float) -> subp
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "SDGRAD_PROGRESS": "0"}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     command = [mpiexec(), "-n", str(ranks), sys.executable, "-m", runner, *arguments]
-    return subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds, check=False
-    )
+    with tempfile.TemporaryDirectory() as folder:  # where DaCe leaves what it compiles
+        return subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=seconds, check=False
+        )
