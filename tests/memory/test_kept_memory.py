@@ -36,7 +36,7 @@ def test_pages_are_used_again(limit, fields):
     sdgrad.free_memory()
     new = faults(lambda: gradient(*fields))
     found = [faults(lambda: gradient(*fields)) for _ in range(6)]
-    assert sorted(found)[1] < 100 < new, (found, new)
+    assert min(found) < 100 < new, (found, new)  # what else the process does only adds faults
 
 
 def test_they_are_given_back_where_another_program_with_a_limit_begins(fields):
