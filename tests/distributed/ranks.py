@@ -1,5 +1,6 @@
 """Run a module of these tests on several ranks, and collect what rank 0 prints as JSON."""
 
+import functools
 import json
 import os
 import re
@@ -20,7 +21,17 @@ def mpiexec() -> str:
     found = str(own) if own.exists() else shutil.which("mpiexec")
     if found is None:
         pytest.skip("there is no mpiexec")
+    if refusal := _refusal(found):
+        pytest.skip(f"MPI does not start on this machine: {refusal}")
     return found
+
+
+@functools.cache
+def _refusal(launcher: str) -> str:
+    """Return why not even two ranks that do nothing start: of the machine, and not of what is tested."""
+    command = [launcher, "-n", "2", sys.executable, "-c", "from mpi4py import MPI; MPI.COMM_WORLD.Barrier()"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    return "" if done.returncode == 0 else (done.stdout + done.stderr)[-300:]
 
 
 def run(module: str, ranks: int, *args: str) -> dict[str, dict]:
