@@ -167,9 +167,8 @@ class Reversal:
             if isinstance(inner, Leaf):
                 grown |= {x.container for x in active_loads(inner, where, self.activity)}
             elif isinstance(inner, NodeCall):
-                sides = (
-                    inner.regions if is_communication(inner) else inner.inputs
-                )  # the adjoint of one reads results too
+                # the adjoint of a communication sends the cotangents of results as well
+                sides = inner.regions if is_communication(inner) else inner.inputs
                 grown |= {r.container for r in sides.values() if self.activity.active(where, r.container)}
             if not children(inner):
                 overwritten |= writes(inner)

@@ -43,8 +43,6 @@ TRANSPOSED = {
     "end_send": "start_receive",
 }
 """The adjoint of each kind, where it sums; of a barrier there is none."""
-AT_ROOT = {"reduce": "_y", "gather": "_y", "scatter": "_x"}
-"""The connector that only the root has."""
 NONLINEAR = ("PROD", "MIN", "MAX")
 OTHERS = "multiply, add, or take the largest or the smallest: MPI.SUM, PROD, MIN, MAX"
 
@@ -100,10 +98,10 @@ class Writer:
     def temporary(self, like: Region) -> Region:
         return self.build.temporary("message", extents(like) or [ONE], self.build.dtype(like))
 
-    def all_ranks(self, value: Region, kind: str = "allreduce") -> Region:
-        """Return the sum of a value over the ranks, or what the root has."""
+    def all_ranks(self, value: Region) -> Region:
+        """Return the sum of a value over the ranks."""
         found = self.temporary(value)
-        self.call(kind, {"_x": value}, {"_y": found}, root=self.node.root)
+        self.call("allreduce", {"_x": value}, {"_y": found})
         return found
 
     def partial(self, x: Region, y: Region) -> Region:

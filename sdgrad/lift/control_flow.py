@@ -80,8 +80,7 @@ def lift_sdfg(sdfg: dace.SDFG, read_once: bool = False) -> Program:
             reserved = desc.transient and name in CPP_KEYWORDS
             env.declare(name, desc, free_name=reserved)
     try:
-        body = lift_body(sdfg, sdfg, env)
-        body = begin_communications(body, env)
+        body = begin_communications(lift_body(sdfg, sdfg, env), env)
     except UnsupportedNode as error:
         raise DifferentiationError([Problem("program", str(error), where=str(source_of(sdfg)))]) from error
     arguments = tuple(n for n, d in sdfg.arrays.items() if not d.transient)

@@ -47,9 +47,7 @@ from sdgrad.program.tree import (
     writes,
 )
 from sdgrad.rewrite.dead_code import drop_dead, drop_stores
-from sdgrad.runtime.compile.python_call import CallsPython
-from sdgrad.runtime.libraries.checkpoint_schedule import CheckpointSchedule
-from sdgrad.runtime.libraries.communication import is_communication
+from sdgrad.tape.checkpoints import is_declined
 
 
 @dataclass(frozen=True)
@@ -141,7 +139,7 @@ class Flow:
 
 
 def _is_pure_call(call: NodeCall) -> bool:
-    if isinstance(call.node, (CallsPython, CheckpointSchedule)) or is_communication(call):
+    if is_declined(call):
         return False
     return isinstance(call, CustomCall) or isinstance(call.node, nd.LibraryNode)
 

@@ -60,15 +60,20 @@ struct Function {
 };
 
 template <class H>
+[[noreturn]] void end_all_ranks(H comm, int code) {
+    std::fflush(stderr);
+    reinterpret_cast<int (*)(H, int)>(symbol("MPI_Abort"))(comm, code);
+    std::abort();
+}
+
+template <class H>
 void check(int code, const char* name, H comm) {
     if (code == 0) return;
     char text[1024] = "";  // longer than the longest of any MPI
     int length = 0;
     reinterpret_cast<int (*)(int, char*, int*)>(symbol("MPI_Error_string"))(code, text, &length);
     std::fprintf(stderr, "sdgrad: %s failed: %s\n", name, text);
-    std::fflush(stderr);
-    reinterpret_cast<int (*)(H, int)>(symbol("MPI_Abort"))(comm, code);
-    std::abort();
+    end_all_ranks(comm, code);
 }
 
 inline int count(int64_t n) {
@@ -124,10 +129,8 @@ struct Group {
         note(status, m, sender);
     }
     template <class T>
-    void broadcast(const void* x, T* y, int64_t n, int root) const {
-        int rank = -1;
-        static const Function own("MPI_Comm_rank"), function("MPI_Bcast");
-        call(own, comm, &rank);
+    void broadcast(const void* x, T* y, int64_t n, int root, int rank) const {
+        static const Function function("MPI_Bcast");
         if (rank == root) std::memcpy(y, x, n * sizeof(T));
         call(function, out(y), count(n), type, root, comm);
     }
@@ -201,9 +204,7 @@ struct Group {
         if (found != n) {
             std::fprintf(stderr, "sdgrad: a message of %d elements is received into %lld: receive it into a slice\n",
                          found, (long long)n);
-            std::fflush(stderr);
-            reinterpret_cast<int (*)(H, int)>(symbol("MPI_Abort"))(comm, 1);
-            std::abort();
+            end_all_ranks(comm, 1);
         }
         for (int k = 0; sender && k < 2; ++k) {
             int found;

@@ -69,7 +69,7 @@ KINDS = {
     "send": Kind("send(_x, {n_x}, {to})", ("_x",)),
     "receive": Kind("receive(_y, {n_y}, {source}{sender})", (), ("_y",)),
     "exchange": Kind("exchange(_x, {n_x}, {to}, _y, {n_y}, {source}{sender})", ("_x",), ("_y",)),
-    "broadcast": Kind("broadcast({x}, _y, {n_y}, {root})", ("_x",), ("_y",)),
+    "broadcast": Kind("broadcast({x}, _y, {n_y}, {root}, {rank})", ("_x",), ("_y",)),
     "reduce": Kind("reduce(_x, {y}, {n_x}, {root})", ("_x",), ("_y",)),
     "allreduce": Kind("allreduce(_x, _y, {n_x})", ("_x",), ("_y",)),
     "scatter": Kind("scatter({x}, counts, starts, _y, {n_y}, {root})", ("_x",), ("_y",)),
@@ -125,6 +125,7 @@ def _code(node: Communication, dtype: dace.typeclass, sizes: dict[str, str], con
         source=_envelope("_from", node.source, connectors),
         sender=", _sender" if "_sender" in connectors else "",
         root=node.root,
+        rank=node.rank,
     )
     if node.handles:
         written += f"static const int64_t _handles[] = {{{', '.join(map(str, node.handles))}}};\n"
