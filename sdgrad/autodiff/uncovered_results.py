@@ -31,10 +31,11 @@ def _uncovered(call: CustomCall) -> set[str]:
     rule = call.rule
     if rule is None:
         return set()
-    if rule.parameters is None:  # of a region: what it does not name has no derivative, unless the rule reads it
+    if rule.parameters is None:  # of a region: its rule is asked about all, and refuses what it does not name
         read = {p for f in rule.functions for p in names_of(f)} if call.applied else set()
-        covered = {n for n in call.variables if n not in read or read & {COTANGENT + n, TANGENT + n}}
-    elif rule.adjoint is not None:
+        unsaid = [n for n in call.variables if n in read and not read & {COTANGENT + n, TANGENT + n}]
+        return {call.variables[n].window.container for n in unsaid} & call.outputs.keys()
+    if rule.adjoint is not None:
         taken = rule.adjoint.program.containers
         covered = {n for n in call.variables if COTANGENT + n in taken}
     else:

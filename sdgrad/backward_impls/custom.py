@@ -7,7 +7,7 @@ a rule for one mode serves the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -20,41 +20,25 @@ from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.backward_impls.custom_programs import (
     is_region,
     leaves_zero,
+    leaving,
     of_results,
     parsed,
     problem,
     rule_of,
-    shared_window,
     unsaid,
 )
+from sdgrad.backward_impls.splice import Linear, Splice, primal_values
 from sdgrad.canonicalize.normal_form import normal_form
-from sdgrad.program.arrays import cleared, moved
+from sdgrad.program.arrays import moved
 from sdgrad.program.custom_call import CustomCall, Operand
 from sdgrad.program.custom_rule import COTANGENT, TANGENT, AdjointProgram, names_of, stem
-from sdgrad.program.inline import inline
 from sdgrad.program.kinds import kind_of
-from sdgrad.program.names import Names
-from sdgrad.program.naming import is_shared, returned
+from sdgrad.program.naming import returned
 from sdgrad.program.registry import Rule, register_rule
 from sdgrad.program.tree import Container, Node, NodeCall, Program, Region, children, reads, walk, writes
 from sdgrad.program.window import Window, whole_window
 from sdgrad.rewrite.dead_code import drop_dead
 from sdgrad.symbolic.expr import same
-
-
-@dataclass(frozen=True)
-class Linear:
-    """Hold a rule's program as a linear map between containers of its own, given the primal values it takes.
-
-    ``sources`` and ``results`` are by the names that the variables have in the source. ``defined`` are the variables
-    whose derivative a rule defines: of others that the call writes it is zero. In a region, whose rule works in place,
-    they are those of the user's function also where this is its transpose.
-    """
-
-    program: Program
-    sources: Mapping[str, str]
-    results: Mapping[str, str]
-    defined: frozenset[str]
 
 
 def linear(call: CustomCall, program: Program, prefix: str, moved: Collection[str]) -> Linear:
@@ -141,16 +125,6 @@ def _recorded(adjoint: AdjointProgram, call: CustomCall) -> Linear:
     return Linear(parsed[None,], moved, adjoint.gradients, frozenset(adjoint.gradients))
 
 
-def _values(call: CustomCall) -> dict[str, str]:
-    """Return the parameters of a call's rules that are primal values, with their variables."""
-    rule = rule_of(call)
-    if rule.adjoint is not None:
-        return {n: n for n in call.variables if n in rule.adjoint.program.containers}
-    parts = [(p, *stem(p)) for function in rule.functions for p in names_of(function)]
-    named = {p: rule.spelled(name) for p, prefix, name in parts if not prefix}
-    return {p: name for p, name in named.items() if name in call.variables}
-
-
 def transposed(rule: Linear, call: CustomCall) -> Linear:
     """Return the transpose of a linear rule, by reverse mode."""
     request = Request(tuple(rule.sources.values()), tuple(rule.results.values()), accumulate=False)
@@ -180,7 +154,7 @@ def _needs(call: NodeCall, program: Program, wanted: tuple[str, ...]) -> Mapping
     check(call, program, wanted, COTANGENT)
     rule = linear(call, program, COTANGENT, wanted).program
     read = {rule.root(n) for node in rule.body for n in reads(node)}
-    values = {p: n for p, n in _values(call).items() if p in read}
+    values = {p: n for p, n in primal_values(call).items() if p in read}
     return {n: _part(p, call.variables[n], rule, call) for p, n in values.items()}
 
 
@@ -204,7 +178,7 @@ def check(call: CustomCall, program: Program, active: Sequence[str], prefix: str
         said = {call.variables[n].window.container for n in linear(call, program, prefix, active).sources}
         read = {program.root(c) for node in call.block for c in reads(node) | writes(node)}
         if silent := [n for n in active if n not in said and program.root(n) in read]:  # the rule alone may read others
-            raise unsaid(call, program, silent[0], prefix)
+            raise unsaid(call, program, silent[0])
         return
     adjoint = rule_of(call).adjoint
     covered = adjoint.gradients if adjoint is not None else _arguments(call, program)
@@ -216,60 +190,6 @@ def check(call: CustomCall, program: Program, active: Sequence[str], prefix: str
         raise problem(call, f"reads {', '.join(hidden)}, which is no argument", f"pass it as one{more}")
     if both := sorted(arguments & call.outputs.keys()):
         raise problem(call, f"writes its argument {', '.join(both)}", "return a new array, or use custom_region")
-
-
-@dataclass
-class Splice:
-    """Put a rule's program between other nodes."""
-
-    build: Builder
-    call: CustomCall
-    rule: Linear
-    places: dict[str, Window] = field(default_factory=dict)
-    after: list[Node] = field(default_factory=list)
-
-    @property
-    def names(self) -> Names:
-        return self.build.context.names
-
-    def bind(self, parameter: str, place: Window, written: bool = False) -> None:
-        """Let a container of the rule's program be a part of a container around it."""
-        if parameter not in self.rule.program.arguments:  # of the same name there may be a container of its own
-            return
-        own = self.rule.program.containers[parameter]
-        if not any(c.view_of == parameter for c in self.rule.program.containers.values()):
-            self.places[parameter] = place
-            return
-        # views reinterpret memory, so that the rule needs the layout it was made for
-        copy = own.local(self.names.fresh(parameter))
-        self.build.context.made[copy.name] = copy
-        whole = whole_window(copy.name, copy.desc)
-        self.places[parameter] = whole
-        self.build.nodes.append(moved(whole, place, copy.shape, "set", self.names))
-        if written:
-            self.after.append(moved(place, whole, copy.shape, "set", self.names))
-
-    def zeros(self, parameter: str) -> None:
-        """Let a container of the rule's program be zero."""
-        own = self.rule.program.containers[parameter]
-        zero = own.local(self.names.fresh(parameter))
-        self.build.context.made[zero.name] = zero
-        self.places[parameter] = whole_window(zero.name, zero.desc)
-        self.build.nodes.append(cleared(self.places[parameter], zero.shape, self.names))
-
-    def run(self) -> dict[str, Container]:
-        """Add the rule's nodes, and return what its program brings, by the names in it."""
-        for name in filter(is_shared, self.rule.program.arguments):
-            self.places[name] = shared_window(self.call, name, self.build.context.program)
-        body, brought = inline(self.rule.program, self.places, self.names)
-        self.build.context.made.update({c.name: c for c in brought.values()})
-        self.build.nodes += [*body, *self.after]
-        return brought
-
-    def primals(self, values: Mapping[str, Window]) -> None:
-        """Bind the primal values that the rule takes."""
-        for parameter, name in _values(self.call).items():
-            self.bind(parameter, values[name])
 
 
 def _reverse(context: CallContext) -> list[Node]:
@@ -319,6 +239,7 @@ def _function_adjoint(context: CallContext, splice: Splice) -> list[Node]:
 def _region_adjoint(context: CallContext, splice: Splice) -> list[Node]:
     """Return a region's adjoint: the rule works on the adjoints themselves; clear those it leaves alone."""
     call, build, rule = splice.call, splice.build, splice.rule
+    _refuse_unsaid(context.given, splice)
     for name in {**rule.sources, **rule.results}:
         build.nodes += context.adjoints.writable(call.variables[name].window.container)
     transposes = rule.sources is not rule.results
@@ -354,6 +275,8 @@ def _forward(context: TangentContext) -> list[Node]:
     splice.primals({n: o.window for n, o in call.variables.items()})
     region, transposes = is_region(call), rule.sources is not rule.results
     clears = [c for c in _left_alone(call.outputs, splice) if _is_float(c, context.program)]
+    if region:
+        _refuse_unsaid(context.wanted, splice)
     if region and transposes:
         _clear(build, context, clears)
     for name, parameter in rule.sources.items():
@@ -379,6 +302,13 @@ def _results_to_tangents(context: TangentContext, splice: Splice, brought: Mappi
             source = whole_window(brought[result].name, brought[result].desc)
             nodes.append(moved(_tangent(context, operand), source, operand.shape, "set", context.names))
     return nodes
+
+
+def _refuse_unsaid(containers: Iterable[str], splice: Splice) -> None:
+    """Raise an error for derivatives that leave a region by a variable of which its rule says nothing."""
+    named = {*splice.rule.sources, *splice.rule.results}
+    if silent := [c for c in containers if not any(_is_at(n, c, splice.call) for n in named)]:
+        raise leaving(splice.call, silent[0])
 
 
 def _left_alone(containers: Iterable[str], splice: Splice) -> list[str]:

@@ -14,7 +14,7 @@ from sdgrad.canonicalize.normal_form import in_normal_form
 from sdgrad.convert.callables import bind_arguments
 from sdgrad.errors import DifferentiationError, ParseError, Problem
 from sdgrad.program.custom_call import CustomCall, Operand
-from sdgrad.program.custom_rule import COTANGENT, CustomRule, names_of, stem
+from sdgrad.program.custom_rule import COTANGENT, TANGENT, CustomRule, names_of, stem
 from sdgrad.program.naming import is_shared
 from sdgrad.program.passes import Target
 from sdgrad.program.tree import Leaf, Program, children, walk, writes
@@ -190,8 +190,9 @@ def shared_window(call: CustomCall, name: str, program: Program) -> Window:
     return whole_window(name, program.containers[name].desc)
 
 
-def unsaid(call: CustomCall, program: Program, name: str, prefix: str) -> DifferentiationError:
+def unsaid(call: CustomCall, program: Program, name: str) -> DifferentiationError:
     """Return the error for a container that brings a derivative into a region, and of which its rule says nothing."""
+    prefix = _asked_prefix(call)
     anew = [n for n, o in call.variables.items() if o.scalar and o.window.container in call.outputs]
     if anew and all(n == 1 for n in program.containers[name].shape):
         message = (
@@ -207,3 +208,16 @@ def unsaid(call: CustomCall, program: Program, name: str, prefix: str) -> Differ
 
 
 # --- rules as nodes
+
+
+def leaving(call: CustomCall, name: str) -> DifferentiationError:
+    """Return the error for a container that takes a derivative out of a region, and of which its rule says nothing."""
+    hint = (
+        f"take {_asked_prefix(call)}{name} as a parameter (and leave it where no derivative shall pass: it is cleared)"
+    )
+    return problem(call, f"its rule says nothing of '{name}', by which a derivative leaves the region", hint)
+
+
+def _asked_prefix(call: CustomCall) -> str:
+    """Return what a region's rule puts in front of a variable: it is an adjoint, or a tangent for both modes."""
+    return COTANGENT if rule_of(call).vjp is not None else TANGENT

@@ -164,8 +164,8 @@ class custom_region:  # noqa: N801  (used like a function)
     - ``grad_<variable>``: on entry, the cotangent of the variable after the region. On return it must hold that of the
       variable before the region. What the region assigns and the rule does not write is cleared.
 
-    Every variable through which a derivative enters the region needs its ``grad_`` among the parameters. Outside of
-    sdgrad the statement does nothing. Compare FreeTensor's ``StmtRange`` and ``UserGrad``.
+    Every variable through which a derivative enters or leaves the region needs its ``grad_`` among the parameters.
+    Outside of sdgrad the statement does nothing. Compare FreeTensor's ``StmtRange`` and ``UserGrad``.
 
     :param vjp: the adjoint.
     :param jvp: the tangent instead, on ``tangent_<variable>``; each mode uses the transpose of the other's rule.

@@ -768,22 +768,42 @@ def test_second_derivatives_pass_through_local_variables_that_a_rule_reads(f):
     assert_close(np.diag(sdgrad.hessian(f)(x)), 2 * np.cos(2 * x), 1e-14, "hessian")
 
 
-def _cut_rule(z, grad_y, grad_x):
+def _through(rule):
+    def f(x):
+        y, z = np.zeros_like(x), np.zeros_like(x)
+        with sdgrad.custom_region(rule):
+            z[:] = np.sin(x)
+            y[:] = z * z
+        return np.sum(y * z)
+
+    return f
+
+
+def _cut_rule(z, grad_y, grad_x, grad_z):
     grad_x += grad_y * 3.0 * z
     grad_y[:] = 0.0
 
 
-def cut(x):
-    y, z = np.zeros_like(x), np.zeros_like(x)
-    with sdgrad.custom_region(_cut_rule):
-        z[:] = np.sin(x)
-        y[:] = z * z
-    return np.sum(y * z)
+def _forgetful_rule(z, grad_y, grad_x):
+    grad_x += grad_y * 3.0 * z
 
 
-def test_a_region_cuts_off_what_its_rule_reads_and_does_not_differentiate():
+def _constant_rule(x, grad_x):
+    grad_x += 100.0 * x
+
+
+def test_a_region_cuts_off_what_its_rule_names_and_leaves():
     x = np.array([0.3, 0.7])
-    assert_close(sdgrad.grad(cut)(x), 3 * np.sin(x) ** 2, 1e-14, "gradient")
+    assert_close(sdgrad.grad(_through(_cut_rule))(x), 3 * np.sin(x) ** 2, 1e-14, "gradient")
+
+
+@pytest.mark.parametrize(("rule", "name"), [(_forgetful_rule, "z"), (_constant_rule, "y")])
+def test_derivatives_leave_a_region_only_by_what_its_rule_names(rule, name):
+    """The first one lost the derivative by ``z``; the second was ignored, as if there were no rule."""
+    x = np.array([0.3, 0.7])
+    for derivative in (sdgrad.grad(_through(rule)), lambda v: sdgrad.jvp(_through(rule), (v,), (v,))):
+        with pytest.raises(DifferentiationError, match=f"(?s)says nothing of '{name}', by which.*take grad_{name}"):
+            derivative(x)
 
 
 def test_an_argument_that_the_value_does_not_need():
