@@ -178,7 +178,7 @@ def injective(access: Load | Store, leaf: Leaf, rank: int, params: Sequence[Para
     params = leaf.params if params is None else params
     if _alone(access, params):
         return True
-    if free_names(*access.index) & leaf.defined:
+    if access.index_names & leaf.defined:
         return not params
     if not params:
         return True

@@ -20,7 +20,6 @@ import islpy as isl
 from sdgrad.analysis.access_relations import Relation, access_relation
 from sdgrad.analysis.definitions import Definitions
 from sdgrad.program.tree import Leaf, Load, Param, Program, Store
-from sdgrad.symbolic.expr import free_names
 
 
 def in_the_way(body: Sequence[Leaf], trips: Param, program: Program) -> str | None:
@@ -86,4 +85,4 @@ def defined_first(container: str, body: Sequence[Leaf], trips: Param, program: P
 
 def _started(leaf: Leaf, store: Load | Store) -> Leaf:
     """Drop the reduced parameters: a fresh reduction starts its elements even with nothing to reduce."""
-    return replace(leaf, params=tuple(p for p in leaf.params if p.name in free_names(*store.index)))
+    return replace(leaf, params=tuple(p for p in leaf.params if p.name in store.index_names))

@@ -10,7 +10,6 @@ from __future__ import annotations
 from sdgrad.analysis.activity import Activity, carried
 from sdgrad.analysis.paths import Path
 from sdgrad.program.tree import Leaf, Load, Store
-from sdgrad.symbolic.expr import free_names
 
 VALUE_MODES = ("prod", "max", "min")
 """Reductions with an adjoint that mentions the reduced values."""
@@ -40,7 +39,7 @@ def leaf_needs(leaf: Leaf, path: Path, activity: Activity) -> frozenset[str]:
         # the adjoint clears the cotangents of overwritten elements even if the stored value is not active
         accesses += [s for s in leaf.stores if not activity.active(path, s.value)]
     for access in accesses:
-        needed |= free_names(*access.index) | ({access.guard} if access.guard else set())
+        needed |= access.index_names | ({access.guard} if access.guard else set())
     needed |= {s.value for s in leaf.stores if reduces(s, path, activity)}
     return frozenset(needed & leaf.defined)
 

@@ -30,7 +30,7 @@ from sdgrad.program.tree import (
     map_blocks,
 )
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import free_names, substitute, sym
+from sdgrad.symbolic.expr import substitute, sym
 
 
 def spell_out_updates(program: Program) -> Program:
@@ -71,7 +71,7 @@ def _node(node: Node, names: Names, outer: tuple[Param, ...], symbols: dict[str,
 def _is_scattered(store: Store, leaf: Leaf) -> bool:
     """True if the subscript or the guard of an update depends on data: the operands of an element are not known."""
     local = leaf.defined
-    return _is_plain(store) and (store.guard is not None or bool(free_names(*store.index) & local))
+    return _is_plain(store) and (store.guard is not None or bool(store.index_names & local))
 
 
 def _in_order(leaf: Leaf, names: Names, outer: tuple[Param, ...], symbols: dict[str, dace.typeclass]) -> Node:

@@ -297,4 +297,4 @@ def _is_affine(part: ast.AST) -> bool:
         return isinstance(part.op, (ast.USub, ast.UAdd))
     if isinstance(part, ast.Call):
         return code.callee(part) in EXTREMES
-    return isinstance(part, (ast.Name, ast.expr_context, ast.unaryop, ast.operator))
+    return isinstance(part, ast.Name)

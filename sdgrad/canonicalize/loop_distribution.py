@@ -27,7 +27,7 @@ from sdgrad.analysis.dependence import defined_first, in_the_way
 from sdgrad.canonicalize.bounding_sizes import largest
 from sdgrad.config import config
 from sdgrad.program.kinds import kind_of
-from sdgrad.program.leaves import live, mentioned, rename_instr, same_values
+from sdgrad.program.leaves import live, rename_instr, same_values
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names
 from sdgrad.program.symbols import used_symbols, view_symbols
@@ -57,7 +57,6 @@ from sdgrad.rewrite.index_loads import assigned_symbols, with_local_indices
 from sdgrad.rewrite.reduction_init import start_fresh
 from sdgrad.rewrite.scalar_expansion import indexed, over_trips, share_of, wider
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import free_names
 
 
 def loops_as_nests(program: Program, names: Names) -> Program:
@@ -255,7 +254,7 @@ def _own_load(store: Store, leaf: Leaf) -> Load | None:
 
 def _users(name: str, leaf: Leaf) -> list[Instr]:
     """Return the instructions that mention a name."""
-    return [i for i in leaf.body if name in mentioned(i)]
+    return [i for i in leaf.body if name in i.names]
 
 
 def _with_sum(leaf: Leaf, found: Accumulation) -> Leaf:
@@ -282,7 +281,7 @@ def _defines_per_iteration(leaf: Leaf, trips: Param) -> bool:
     iterations it would look like one that always happens.
     """
     defining = [s for s in leaf.stores if s.fresh or s.mode == "set"]
-    return all(trips.name in free_names(*s.index) for s in defining)
+    return all(trips.name in s.index_names for s in defining)
 
 
 def _without(expr: ast.expr, name: str) -> ast.expr | None:

@@ -15,7 +15,7 @@ from functools import cached_property
 from sdgrad.analysis.access_relations import loop_param
 from sdgrad.analysis.conflicts import overwrites_itself
 from sdgrad.analysis.loop_private import defined_first
-from sdgrad.program.leaves import live, mentioned
+from sdgrad.program.leaves import live
 from sdgrad.program.tree import (
     Block,
     Branch,
@@ -209,9 +209,9 @@ def loads_of(part: Part) -> tuple[Load, ...]:
 def _mentions(part: Part) -> set[str]:
     """Return the names in the subscripts, bounds and expressions of a part."""
     if isinstance(part, SymbolAssign):
-        return code.names_in(part.value.expr) | {n for x in part.value.loads for n in free_names(*x.index)}
+        return code.names_in(part.value.expr) | {n for x in part.value.loads for n in x.index_names}
     bounds = free_names(*(b for p in part.params for b in (p.start, p.stop, p.step)))
-    return bounds | {n for i in part.body for n in mentioned(i)}
+    return bounds | {n for i in part.body for n in i.names}
 
 
 def _varying_load(parts: Sequence[Part], k: int, varies: Set[int], direct: Set[str]) -> Load | None:

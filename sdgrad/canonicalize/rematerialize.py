@@ -115,7 +115,7 @@ def _shadows(leaf: Leaf, program: Program, own: set[str]) -> Iterator[Shadow]:
 
 def _invertible_stores(leaf: Leaf, program: Program) -> dict[Store, dict[str, Expr]]:
     """Return the unconditional stores whose subscript determines the instance, each the only one to its memory."""
-    plain = [s for s in leaf.stores if s.mode == "set" and s.guard is None and not free_names(*s.index) & leaf.defined]
+    plain = [s for s in leaf.stores if s.mode == "set" and s.guard is None and not s.index_names & leaf.defined]
     count = Counter(program.root(s.container) for s in leaf.stores)
     places = {s: _placed(s, leaf) for s in plain if count[program.root(s.container)] == 1}
     return {s: p for s, p in places.items() if p is not None}

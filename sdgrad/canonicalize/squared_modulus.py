@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from sdgrad.program.kinds import infer
-from sdgrad.program.leaves import mentioned
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import Block, Instr, Leaf, Let, Node, Program, rewritten
@@ -65,7 +64,7 @@ def _converted(leaf: Leaf, moduli: Mapping[str, str], names: Names) -> Leaf:
             body.append(Let(name, square))
             square = code.binary(ast.Pow, code.name(name), code.constant(exponent // 2))
         body.append(replace(instr, expr=square))
-    dead = {n for n in parts if not any(n in mentioned(i) for i in body if _defined(i) != n)}
+    dead = {n for n in parts if not any(n in i.names for i in body if _defined(i) != n)}
     return replace(leaf, body=tuple(i for i in body if _defined(i) not in dead))
 
 

@@ -5,7 +5,7 @@ Compilers move arithmetic out of loops, but not the functions of vectors of numb
 
 from __future__ import annotations
 
-from sdgrad.program.leaves import mentioned, slice_for
+from sdgrad.program.leaves import slice_for
 from sdgrad.program.tree import Instr, Leaf, Let, Load, Program, Store
 from sdgrad.symbolic.expr import free_names
 from sdgrad.symbolic.slow_functions import slow_calls_in
@@ -22,7 +22,7 @@ def invariant_calls(leaf: Leaf, program: Program) -> tuple[Instr, ...]:
         if isinstance(instr, Store):
             continue
         read = isinstance(instr, Load) and program.root(instr.container) in stored
-        if read or mentioned(instr) & late:
+        if read or instr.names & late:
             late.add(instr.name)
         else:
             early[instr.name] = instr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from dace.symbolic import int_floor
@@ -36,14 +36,6 @@ def value_of_scalar(container: str, name: str) -> Value:
     return Value((Load(name, container, SCALAR),), code.name(name))
 
 
-def mentioned(instr: Instr) -> Set[str]:
-    """Return the local names and symbols that an instruction uses."""
-    if isinstance(instr, Let):
-        return instr.names
-    names = free_names(*instr.index) | ({instr.guard} if instr.guard else set())
-    return names | {instr.value} if isinstance(instr, Store) else names
-
-
 def defined_name(value: ast.expr, body: Sequence[Instr]) -> str | None:
     """Return the name that a value is among the definitions of a body; None of symbols, parameters and expressions."""
     if not isinstance(value, ast.Name):
@@ -58,7 +50,7 @@ def rename_instr(instr: Instr, names: Mapping[str, str], symbols: Mapping[str, E
         env |= {n: to_ast(symbols[n]) for n in instr.names if n in symbols}
         own = names.get(instr.name, instr.name)
         return Let(own, code.rename(instr.expr, env)) if env or own != instr.name else instr
-    used = free_names(*instr.index)
+    used = instr.index_names
     values = {n: symbols[n] if n in symbols else sym(names[n]) for n in used if n in symbols or n in names}
     index = tuple(substitute(i, values) for i in instr.index) if values else instr.index
     guard = names.get(instr.guard, instr.guard) if instr.guard else None
@@ -75,7 +67,7 @@ def rename_params(leaf: Leaf, params: tuple[Param, ...]) -> tuple[Instr, ...]:
 
 def params_of(access: Load | Store, leaf: Leaf) -> tuple[Param, ...]:
     """Return the parameters an access varies with; all of the leaf's if the ranges of these depend on others."""
-    used = free_names(*access.index)
+    used = access.index_names
     own = tuple(p for p in leaf.params if p.name in used)
     bounds = {n for p in own for n in free_names(p.start, p.stop, p.step)}
     return leaf.params if bounds & {p.name for p in leaf.params} - {p.name for p in own} else own
@@ -106,7 +98,7 @@ def live(body: Iterable[Instr], wanted: set[str]) -> tuple[Instr, ...]:
     needed, kept = set(wanted), []
     for instr in reversed(tuple(body)):
         if isinstance(instr, Store) or instr.name in needed:
-            needed |= mentioned(instr)
+            needed |= instr.names
             kept.append(instr)
     return tuple(reversed(kept))
 
@@ -121,7 +113,7 @@ def same_values(body: Iterable[Instr]) -> dict[str, str]:
     known: dict[tuple, str] = {}
     same: dict[str, str] = {}
     for instr in body:
-        instr = rename_instr(instr, same, {}) if mentioned(instr) & same.keys() else instr
+        instr = rename_instr(instr, same, {}) if instr.names & same.keys() else instr
         if isinstance(instr, Store):
             known = {k: v for k, v in known.items() if k[0] != instr.container}
         elif isinstance(instr, Let) and isinstance(instr.expr, ast.Name):
@@ -142,7 +134,7 @@ def dedupe(body: Iterable[Instr]) -> tuple[Instr, ...]:
     out: list[Instr] = []
     for instr in body:
         if names:
-            instr = rename_instr(instr, names, {}) if mentioned(instr) & names.keys() else instr
+            instr = rename_instr(instr, names, {}) if instr.names & names.keys() else instr
         if isinstance(instr, Load):
             found = known.setdefault(instr.container, {}).setdefault((instr.index, instr.guard), instr.name)
             if found != instr.name:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-from sdgrad.program.leaves import mentioned
 from sdgrad.program.tree import (
     Block,
     Leaf,
@@ -35,7 +34,7 @@ def _own_symbols(node: Node) -> set[str]:
     """Return the symbols and local names in a node itself, without those in the blocks it holds."""
     found = {s for v in values(node) for s in _value_symbols(v)} | _bound_symbols(node)
     if isinstance(node, Leaf):
-        found |= {s for i in node.body for s in mentioned(i)}
+        found |= {s for i in node.body for s in i.names}
     elif isinstance(node, NodeCall):
         found |= {str(s) for r in (*node.inputs.values(), *node.outputs.values()) for s in r.subset.free_symbols}
         found |= node.free_symbols
@@ -44,7 +43,7 @@ def _own_symbols(node: Node) -> set[str]:
 
 def _value_symbols(value: Value) -> set[str]:
     """Return the symbols and the loaded names in a value."""
-    return {s for load in value.loads for s in free_names(*load.index)} | code.names_in(value.expr)
+    return {s for load in value.loads for s in load.index_names} | code.names_in(value.expr)
 
 
 def _bound_symbols(node: Node) -> set[str]:

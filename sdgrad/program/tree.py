@@ -11,14 +11,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+from operator import is_
 
 import dace
 import sympy
 from dace import data as dt
 
 from sdgrad.program.descriptors import lasting
-from sdgrad.program.instructions import Expr, Index, Instr, Let, Load, Store
+from sdgrad.program.instructions import Expr, Index, Instr, Let, Load, Param, Store
+from sdgrad.program.kept import kept
 
 SCALAR: Index = (sympy.Integer(0),)  # the index of a scalar's only element
 
@@ -34,25 +36,6 @@ class Source:
     def __str__(self) -> str:
         where = f"{self.file or '<graph>'}:{self.line}" if self.line else (self.file or "<graph>")
         return f"{where} ({self.label})" if self.label else where
-
-
-@dataclass(frozen=True)
-class Param:
-    """A parallel parameter ``start, start+step, ... <= stop`` (``stop`` included; ``step`` may be negative)."""
-
-    name: str
-    start: Expr
-    stop: Expr
-    step: Expr
-
-    def __str__(self) -> str:
-        step = "" if self.step == 1 else f":{self.step}"
-        return f"{self.name}={self.start}:{self.stop + 1}{step}"
-
-    @property
-    def count(self) -> Expr:
-        """Return the number of values the parameter takes."""
-        return sympy.floor((self.stop - self.start) / self.step) + 1 if self.step != 1 else self.stop - self.start + 1
 
 
 @dataclass(frozen=True)
@@ -282,7 +265,9 @@ def children(node: Node) -> tuple[Block, ...]:
 
 
 def with_children(node: Node, blocks: tuple[Block, ...]) -> Node:
-    """Return the node with other blocks in place of its own."""
+    """Return the node with other blocks in place of its own; the node itself if they hold the same nodes."""
+    if all(map(same_nodes, blocks, children(node))):
+        return node
     if isinstance(node, (Scope, Loop)):
         return replace(node, body=blocks[0])
     if isinstance(node, Branch):
@@ -303,13 +288,16 @@ def walk(block: Block) -> Iterator[Node]:
             yield from walk(inner)
 
 
+def same_nodes(a: Block, b: Block) -> bool:
+    """True if two blocks hold the same objects."""
+    return len(a) == len(b) and all(map(is_, a, b))
+
+
 def rewritten(block: Block, change: Callable[[Node], Block]) -> Block:
-    """Return the block with every node replaced by what it changes to; inner blocks first."""
-    return tuple(
-        new
-        for node in block
-        for new in change(with_children(node, tuple(rewritten(inner, change) for inner in children(node))))
-    )
+    """Return the block with every node replaced by what it changes to, inner blocks first; itself if all stay."""
+    made = (change(map_blocks(node, partial(rewritten, change=change))) for node in block)
+    new = tuple(n for nodes in made for n in nodes)
+    return block if same_nodes(new, block) else new
 
 
 def values(node: Node) -> tuple[Value, ...]:
@@ -338,8 +326,11 @@ def with_values(node: Node, change: Callable[[Value], Value]) -> Node:
 
 def reads(node: Node) -> set[str]:
     """Return the containers that a node, or a node in it, reads; a reduction that is not fresh reads its target."""
-    if isinstance(node, Leaf):
-        return set(node.read)
+    return set(node.read if isinstance(node, Leaf) else _reads(node))
+
+
+@kept
+def _reads(node: Node) -> set[str]:
     found = own_reads(node)
     if isinstance(node, NodeCall):
         found |= {r.container for r in node.inputs.values()}
@@ -355,8 +346,11 @@ def own_reads(node: Node) -> set[str]:
 
 def writes(node: Node) -> set[str]:
     """Return the containers that a node, or a node in it, writes."""
-    if isinstance(node, Leaf):
-        return set(node.written)
+    return set(node.written if isinstance(node, Leaf) else _writes(node))
+
+
+@kept
+def _writes(node: Node) -> set[str]:
     found = {r.container for r in node.outputs.values()} if isinstance(node, NodeCall) else set()
     return found.union(*(writes(n) for block in children(node) for n in block)) - local_names(node)
 

@@ -16,7 +16,7 @@ from dace import subsets
 from sdgrad.program.arrays import ONE, ZERO
 from sdgrad.program.custom_call import CustomCall
 from sdgrad.program.descriptors import dense
-from sdgrad.program.leaves import as_loops, live, mentioned
+from sdgrad.program.leaves import as_loops, live
 from sdgrad.program.names import Names
 from sdgrad.program.rename import renamed
 from sdgrad.program.tree import (
@@ -69,7 +69,7 @@ def _written_by(node: Node, found: Collection[str], program: Program) -> set[str
     """Return the containers that a node fills with what varies."""
     if isinstance(node, Leaf):
         names = _varying_names(node, found, program)
-        return {program.root(s.container) for s in node.stores if mentioned(s) & names}
+        return {program.root(s.container) for s in node.stores if s.names & names}
     if not isinstance(node, NodeCall) or not any(program.root(r.container) in found for r in node.inputs.values()):
         return set()
     _refuse(node)
@@ -82,7 +82,7 @@ def _varying_names(leaf: Leaf, found: Collection[str], program: Program) -> set[
     for instr in leaf.body:
         if not isinstance(instr, Store):
             source = isinstance(instr, Load) and program.root(instr.container) in found
-            if source or mentioned(instr) & names:
+            if source or instr.names & names:
                 names.add(instr.name)
     return names
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import dace
 
 from sdgrad.program.kinds import kind_of
-from sdgrad.program.leaves import dedupe, mentioned, rename_instr, rename_params
+from sdgrad.program.leaves import dedupe, rename_instr, rename_params
 from sdgrad.program.tree import Instr, Leaf, Let, Load, Program, Store
 from sdgrad.rewrite.elements import Elements
 from sdgrad.symbolic import code
@@ -74,7 +74,7 @@ class Merging:
 
     def add(self, instr: Instr) -> None:
         """Append an instruction; a load of a held element becomes its register."""
-        if self.names and mentioned(instr) & self.names.keys():
+        if self.names and instr.names & self.names.keys():
             renamed = rename_instr(instr, self.names, {})
             instr = renamed if isinstance(renamed, Store) else replace(renamed, name=instr.name)  # type: ignore[union-attr]
         if isinstance(instr, Store):

@@ -135,10 +135,10 @@ class Initialization:
         return self.store.container
 
     @cached_property
-    def symbols(self) -> set[str]:
+    def symbols(self) -> frozenset[str]:
         """Return the symbols that determine the set elements."""
         bounds = (free_names(p.start, p.stop) for p in self.leaf.params)
-        return free_names(*self.store.index).union(*bounds)
+        return self.store.index_names.union(*bounds)
 
 
 def next_use(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 
@@ -13,29 +14,44 @@ def names_in(expr: ast.AST) -> set[str]:
     return {n.id for n in walk_values(expr) if isinstance(n, ast.Name)}
 
 
-def walk_values(expr: ast.AST):
-    """Yield every node of an expression that denotes a value; callees are skipped."""
-    yield expr
-    for field, child in ast.iter_fields(expr):
-        if isinstance(expr, ast.Call) and field == "func":
-            continue
-        for node in child if isinstance(child, list) else [child]:
-            if isinstance(node, ast.AST):
-                yield from walk_values(node)
+_PARTS: dict[type[ast.AST], tuple[str, ...]] = {}  # by the kind of a node: its fields that may hold values
+_LOAD = ast.Load()
+
+
+def _fields_with_parts(expr: ast.AST) -> tuple[str, ...]:
+    """Return the fields of a node that may hold values; a called function's name is none."""
+    kind = type(expr)
+    if kind not in _PARTS:
+        none = {"op", "ops", "ctx", "id", "attr", "arg", "kind", *(["value"] if kind is ast.Constant else [])}
+        none |= {"func"} if kind is ast.Call else set()
+        _PARTS[kind] = tuple(f for f in expr._fields if f not in none)
+    return _PARTS[kind]
+
+
+def walk_values(expr: ast.AST) -> Iterator[ast.AST]:
+    """Yield every node of an expression that denotes a value, before its parts; callees are skipped."""
+    left = [expr]
+    while left:
+        node = left.pop()
+        yield node
+        for field in reversed(_fields_with_parts(node)):
+            child = getattr(node, field, None)
+            if isinstance(child, list):
+                left += [x for x in reversed(child) if isinstance(x, ast.AST)]
+            elif isinstance(child, ast.AST):
+                left.append(child)
 
 
 def _with_parts(expr: ast.AST, change: Callable[[Any], Any]) -> Any:
     """Return a node whose children are changed; the node itself if all stay. A called function's name is no child."""
     new: dict[str, Any] = {}
-    for field in expr._fields:
+    for field in _fields_with_parts(expr):
         old = getattr(expr, field, None)
-        if field == "func" and isinstance(expr, ast.Call):
-            continue
-        if isinstance(old, (ast.expr, ast.keyword)):
-            part: Any = change(old)
-        elif isinstance(old, list):
-            part = [change(x) if isinstance(x, ast.AST) else x for x in old]
-            part = old if all(x is y for x, y in zip(part, old, strict=True)) else part
+        if isinstance(old, list):
+            part: Any = [change(x) if isinstance(x, ast.AST) else x for x in old]
+            part = old if all(map(operator.is_, part, old)) else part
+        elif isinstance(old, ast.AST):
+            part = change(old)
         else:
             continue
         if part is not old:
@@ -67,7 +83,7 @@ def parse(text: str) -> ast.expr:
 
 
 def name(identifier: str) -> ast.Name:
-    return ast.Name(id=identifier, ctx=ast.Load())
+    return ast.Name(id=identifier, ctx=_LOAD)
 
 
 def constant(value: Any) -> ast.Constant:
@@ -92,7 +108,7 @@ def call(function: str, *args: ast.expr) -> ast.expr:
     """Return a call of a function by its name; dots are attributes."""
     func: ast.expr = name(function.split(".")[0])
     for part in function.split(".")[1:]:
-        func = ast.Attribute(value=func, attr=part, ctx=ast.Load())
+        func = ast.Attribute(value=func, attr=part, ctx=_LOAD)
     return ast.Call(func=func, args=list(args), keywords=[])
 
 

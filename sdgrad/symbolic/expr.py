@@ -40,10 +40,8 @@ def substitute(expr: Expr, env: Mapping[str, Expr]) -> Expr:
         return expr
     if isinstance(expr, sympy.Symbol):
         return sympy.sympify(env[expr.name]) if expr.name in env else expr
-    found = {s: env[s.name] for s in expr.free_symbols if s.name in env and env[s.name] != s}
-    if not found:
-        return expr
-    return expr.subs(found, simultaneous=True) if len(found) > 1 else expr.subs(found)
+    found = {s: sympy.sympify(env[s.name]) for s in expr.free_symbols if s.name in env and env[s.name] != s}
+    return expr.xreplace(found) if found else expr  # ``subs`` would try more, and find the same
 
 
 def free_names(*exprs: Expr) -> set[str]:
@@ -74,9 +72,15 @@ def is_zero(expr: Expr) -> bool:
 def same(a: Iterable[Expr], b: Iterable[Expr]) -> bool:
     """True if two tuples of expressions are provably equal."""
     a, b = tuple(a), tuple(b)
-    return len(a) == len(b) and all(x == y or is_zero(x - y) for x, y in zip(a, b, strict=False))
+    return len(a) == len(b) and all(x == y or _differ_by_zero(x, y) for x, y in zip(a, b, strict=False))
 
 
+@lru_cache(maxsize=1 << 14)
+def _differ_by_zero(a: Expr, b: Expr) -> bool:
+    return is_zero(a - b)
+
+
+@lru_cache(maxsize=1 << 12)
 def to_ast(expr: Expr) -> ast.expr:
     """Return an index expression as Python code."""
     return ast.parse(symbolic.symstr(expr), mode="eval").body

@@ -8,14 +8,13 @@ from sdgrad.analysis.cost_model import trips
 from sdgrad.analysis.paths import Path
 from sdgrad.config import config
 from sdgrad.program.tree import Container, Leaf, Program
-from sdgrad.symbolic.expr import free_names
 from sdgrad.tape.plan import TapePlan
 
 
 def worth_rerunning(leaf: Leaf) -> bool:
     """True if it costs less to run a leaf with one store again than to tape it: unless each element is a long sum."""
     (store,) = leaf.stores
-    own = free_names(*store.index)
+    own = store.index_names
     return (
         store.mode == "set"
         or trips(tuple(p for p in leaf.params if p.name not in own)) < config.machine.recomputed_terms

@@ -14,10 +14,10 @@ solution, there is no inverse.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 
-from sdgrad.program.leaves import live, mentioned
+from sdgrad.program.leaves import live
 from sdgrad.program.tree import Instr, Leaf, Let, Load, Program, Source, Store
 from sdgrad.symbolic import code, kinds
 
@@ -34,7 +34,7 @@ class Exact:
 
     def of_integers(self, let: Let, local: set[str]) -> bool:
         """True if a value is computed from integers and booleans only: a second evaluation gives the same bits."""
-        return all(self.kind_of.get(n, "float") in ("int", "bool") for n in (mentioned(let) & local) | {let.name})
+        return all(self.kind_of.get(n, "float") in ("int", "bool") for n in (let.names & local) | {let.name})
 
     def solve(self, expr: ast.expr, value: ast.expr, unknown: str) -> ast.expr | None:
         """Solve ``expr == value`` for a name that occurs once in ``expr``; None if the solution is not exact."""
@@ -124,7 +124,7 @@ def solution(
     while grown < len(known):
         grown = len(known)
         for instr in definitions:
-            unknown = (mentioned(instr) & local) - known.keys()
+            unknown = (instr.names & local) - known.keys()
             found = (
                 _solved(instr, unknown, exact)
                 if instr.name in known
@@ -137,7 +137,7 @@ def solution(
 
 
 def _repeated(
-    instr: Load | Let, unknown: set[str], local: set[str], exact: Exact, at_hand: Callable[[Load], bool]
+    instr: Load | Let, unknown: Set[str], local: set[str], exact: Exact, at_hand: Callable[[Load], bool]
 ) -> Load | Let | None:
     """Return an instruction if its operands are known and a second run gives the same value; else None."""
     if unknown:
@@ -146,7 +146,7 @@ def _repeated(
     return instr if same else None
 
 
-def _solved(instr: Load | Let, unknown: set[str], exact: Exact) -> Let | None:
+def _solved(instr: Load | Let, unknown: Set[str], exact: Exact) -> Let | None:
     """Compute the only unknown operand of an instruction from its known result; None if that is not exact."""
     if isinstance(instr, Load) or len(unknown) != 1:
         return None

@@ -19,7 +19,6 @@ from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.cost_model import trips
 from sdgrad.analysis.needs import reduces
 from sdgrad.analysis.paths import Path
-from sdgrad.program.leaves import mentioned
 from sdgrad.program.reductions import EXTREMES
 from sdgrad.program.tree import Instr, Leaf, Let, Load, Store
 from sdgrad.symbolic import code, kinds
@@ -60,7 +59,7 @@ class LeafValues:
             elif name in self.stored and (name in self.tainted or _is_function(instr)):
                 chosen[name] = self.stored[name]
             else:
-                for operand in sorted(mentioned(instr)):
+                for operand in sorted(instr.names):
                     resolve(operand)
                 chosen[name] = instr
 
@@ -141,7 +140,7 @@ class LeafPlanner:
         if question not in self.cuts:
             known = {n: i for n, i in values.definitions.items() if n in values.tainted}
             # a lost element is gone, even if its subscript can be computed
-            uses = {n: set() if n in values.lost else mentioned(i) & values.tainted for n, i in known.items()}
+            uses = {n: set() if n in values.lost else i.names & values.tainted for n, i in known.items()}
             self.cuts[question] = cheapest_cut(uses, needed & values.tainted, lambda name: self.cost(name, values))
         return self.cuts[question]
 
@@ -189,7 +188,7 @@ def _derived(names: Set[str], definitions: Mapping[str, Instr]) -> set[str]:
     """Close names under dataflow: add each name that is computed from one of them."""
     found = set(names)
     for name, instr in definitions.items():
-        if mentioned(instr) & found:
+        if instr.names & found:
             found.add(name)
     return found
 
@@ -209,7 +208,7 @@ def is_exact(name: str, definitions: Mapping[str, Instr], roundings: int = 1) ->
     powers = any(isinstance(n.op, ast.Pow) and code.number_of(n.right) != 2 for n in rounded)  # functions, too
     if len(rounded) > roundings or shared or powers or any(code.callee(n) not in EXACT for n in calls):
         return False
-    return all(is_exact(n, definitions, roundings - len(rounded)) for n in mentioned(instr))
+    return all(is_exact(n, definitions, roundings - len(rounded)) for n in instr.names)
 
 
 def _is_function(instr: Instr) -> bool:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.survival import Memory
 from sdgrad.program.tree import Leaf, Load, SymbolAssign, children, writes
-from sdgrad.symbolic.expr import free_names
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ def original_element(load: Load, path: Path, memory: Memory) -> Load | None:
     found = copied_load(definition.leaf, load.container) if definition is not None else None
     if definition is None or found is None:
         return None
-    if free_names(*found.index) & (definition.reassigned | definition.leaf.defined):
+    if found.index_names & (definition.reassigned | definition.leaf.defined):
         return None
     if memory.places[path].owner(found.container) is not None:
         return None

@@ -109,7 +109,7 @@ def _undo_after(results: list[Access], undoing: Leaf, available: Available) -> N
 
 def _is_known(store: Store, result: Access, leaf: Leaf, available: Available) -> bool:
     """True if the inverse of a leaf can load what a store wrote: from an element that one instance wrote last."""
-    if store.mode != "set" or store.guard is not None or free_names(*store.index) & leaf.defined:
+    if store.mode != "set" or store.guard is not None or store.index_names & leaf.defined:
         return False
     roots = [available.program.root(s.container) for s in leaf.stores]
     if roots.count(store.container) != 1 or result.place.owner(store.container) is not None:

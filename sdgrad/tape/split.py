@@ -19,7 +19,6 @@ from sdgrad.program.names import Names
 from sdgrad.program.symbols import assigned_symbols, unbound_symbols, used_symbols
 from sdgrad.program.tree import Block, Container, Node, Program, SymbolAssign, Value, reads, walk, writes
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import free_names
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ def _is_determined(value: Value, containers: Set[str], symbols: Set[str]) -> boo
     """True if a value depends on some containers and symbols only."""
     if any(x.container not in containers for x in value.loads):
         return False
-    mentioned = code.names_in(value.expr) | {s for x in value.loads for s in free_names(*x.index)}
+    mentioned = code.names_in(value.expr) | {s for x in value.loads for s in x.index_names}
     return mentioned - {x.name for x in value.loads} <= symbols
 
 

@@ -23,7 +23,7 @@ from sdgrad.analysis.enclosing import Place
 from sdgrad.analysis.paths import Path
 from sdgrad.analysis.survival import Memory
 from sdgrad.analysis.value_ranges import Unbounded, extreme
-from sdgrad.program.leaves import mentioned, params_of
+from sdgrad.program.leaves import params_of
 from sdgrad.program.names import Names
 from sdgrad.program.tree import SCALAR, Container, Instr, Leaf, Load, Loop, Param, Program, Source, Store
 from sdgrad.symbolic.expr import free_names, sym
@@ -145,7 +145,7 @@ def sources(load: Load, leaf: Leaf | None) -> tuple[set[str], set[str]]:
         instr = todo.pop()
         if isinstance(instr, Load):
             containers.add(instr.container)
-        new = mentioned(instr) - names
+        new = instr.names - names
         names |= new
         todo += [definitions[n] for n in new if n in definitions]
     return names - definitions.keys(), containers
@@ -171,7 +171,7 @@ def varying(load: Load, leaf: Leaf | None) -> tuple[tuple[Param, ...], bool]:
     if leaf is None:
         return (), False
     local = leaf.defined
-    used = free_names(*load.index)
+    used = load.index_names
     if used & local or load.guard is not None:
         return leaf.params, True
     own = params_of(load, leaf)

@@ -24,7 +24,6 @@ from sdgrad.analysis.activity import Activity
 from sdgrad.analysis.needs import reduces
 from sdgrad.analysis.paths import Path
 from sdgrad.program.tree import Leaf, Load, Store
-from sdgrad.symbolic.expr import free_names
 from sdgrad.tape.plan import Kept
 from sdgrad.tape.recomputation import Available
 from sdgrad.tape.storage import Keeper
@@ -50,7 +49,7 @@ class StoredValues:
 
     def is_exact_copy(self, store: Store, leaf: Leaf, path: Path) -> bool:
         """True if the store writes its value unrounded, in each instance to an element of its own."""
-        if store.mode != "set" or store.guard or free_names(*store.index) & leaf.defined:
+        if store.mode != "set" or store.guard or store.index_names & leaf.defined:
             return False
         if self.available.program.containers[store.container].dtype not in (dace.float64, dace.complex128):
             return False

@@ -8,7 +8,6 @@ from sdgrad.program.leaves import (
     backwards,
     dedupe,
     live,
-    mentioned,
     params_of,
     rename_instr,
     same_values,
@@ -80,7 +79,7 @@ def test_parameters_as_loops():
 def test_renaming():
     load = leaf("a = x[i]").body[0]
     assert str(rename_instr(load, {"a": "b"}, {"i": sym("k") + 1})) == "b = x[k + 1]"
-    assert mentioned(leaf("a = x[i]\ny[i] = a").body[1]) == {"i", "a"}
+    assert leaf("a = x[i]\ny[i] = a").body[1].names == {"i", "a"}
 
 
 def test_parameters_of_an_access():

@@ -65,7 +65,7 @@ from sdgrad.program.tree import (
 )
 from sdgrad.rewrite.identity_leaf import begin
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import free_names, sym
+from sdgrad.symbolic.expr import sym
 
 BLAS_TYPES = (dace.float32, dace.float64, dace.complex64, dace.complex128)
 
@@ -105,7 +105,7 @@ class Matcher:
         """Return the calls that compute a leaf of one store; None if it is no contraction for BLAS."""
         plain, copies = self.conjugated(leaf)
         found = recognise(plain)
-        if found is None or any(free_names(*x.index) & plain.defined for x in (found.store, found.a, found.b)):
+        if found is None or any(x.index_names & plain.defined for x in (found.store, found.a, found.b)):
             return None  # operands at places that the leaf loads
         calls = self.product(found)
         return [*copies, *calls] if calls is not None else None

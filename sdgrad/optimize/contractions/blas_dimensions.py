@@ -40,7 +40,7 @@ class Roles:
 
         A parameter with a step, or with bounds that depend on other parameters, has no role.
         """
-        used = [free_names(*x.index) for x in (c.store, c.a, c.b)]
+        used = [x.index_names for x in (c.store, c.a, c.b)]
         names = {p.name for p in c.leaf.params}
         found: dict[str, list[Param]] = {role: [] for role in _ROLES.values()}
         for p in c.leaf.params:

@@ -191,7 +191,7 @@ class Body:
             else:
                 return None
         factors = [changed.get(x.name, x) for x in (found.a, found.b)]
-        if not all(x.container in wanted or self.trips.name in free_names(*x.index) for x in factors):
+        if not all(x.container in wanted or self.trips.name in x.index_names for x in factors):
             return None  # one operand is the same in all iterations: the sum of the other is no call of BLAS
         body = (changed.get(i.name, i) if isinstance(i, Load) else i for i in alone.body)
         return replace(alone, body=tuple(body))
@@ -223,7 +223,7 @@ class Body:
         if node is None or copy is None:
             return None
         store, source = copy
-        if self.changes(source) or free_names(*source.index) & (node.defined | self.assigned):
+        if self.changes(source) or source.index_names & (node.defined | self.assigned):
             return None
         if self.program.containers[source.container].dtype != self.program.containers[root].dtype:
             return None

@@ -40,7 +40,7 @@ class Piece:
     def matrices(self, program: Program) -> set[str]:
         """Return the containers of which each instance accesses a different element."""
         names = {p.name for p in self.leaf.params}
-        return {program.root(x.container) for x in self.leaf.accesses if names <= free_names(*x.index)}
+        return {program.root(x.container) for x in self.leaf.accesses if names <= x.index_names}
 
     def collects_rows(self) -> bool:
         """True if the result has an element for each row."""
@@ -68,9 +68,9 @@ def _accumulates(store: Store) -> bool:
 def pieces(leaf: Leaf, program: Program) -> list[Piece] | None:
     """Return a leaf of one store as pieces; None if it, or a term of its sum, is neither a product nor an update."""
     (store,) = leaf.stores
-    if not _is_rectangle(leaf) or any(free_names(*x.index) & leaf.defined for x in leaf.accesses):
+    if not _is_rectangle(leaf) or any(x.index_names & leaf.defined for x in leaf.accesses):
         return None
-    product = not {p.name for p in leaf.params} <= free_names(*store.index)
+    product = not {p.name for p in leaf.params} <= store.index_names
     parts = terms(leaf, store) if product else [leaf]
     if not all(_is_product(x) if product else _is_update(store, x) for x in parts):
         return None
@@ -99,7 +99,7 @@ def _is_update(store: Store, leaf: Leaf) -> bool:
 
 def _rank(access: Load | Store, leaf: Leaf) -> int:
     """Return the number of parameters in the subscripts of an access."""
-    return sum(p.name in free_names(*access.index) for p in leaf.params)
+    return sum(p.name in access.index_names for p in leaf.params)
 
 
 def _is_plain(access: Load | Store, leaf: Leaf) -> bool:
@@ -112,7 +112,7 @@ def _by_rows(leaf: Leaf, product: bool, program: Program) -> Piece | None:
     """Return a piece with its row parameter first; None unless rows are contiguous in all its matrices."""
     first, second = leaf.params
     names = {first.name, second.name}
-    wide = [x for x in leaf.accesses if names <= free_names(*x.index)]
+    wide = [x for x in leaf.accesses if names <= x.index_names]
     for row, column in ((first, second), (second, first)):
         if wide and all(_is_row_major(x, row, column, program) for x in wide):
             return Piece(replace(leaf, params=(row, column)), product)

@@ -21,7 +21,6 @@ from sdgrad.config import config
 from sdgrad.program.leaves import live
 from sdgrad.program.tree import Block, Leaf, Let, Load, Node, Program, Store
 from sdgrad.symbolic import code
-from sdgrad.symbolic.expr import free_names
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ def _operands(leaf: Leaf) -> tuple[Load, Load, tuple[Load, ...]] | None:
     In a sum over a single varying load, a constant load serves as the second operand.
     """
     params = {p.name for p in leaf.params}
-    constants = tuple(x for x in leaf.loads if not free_names(*x.index) & params)
+    constants = tuple(x for x in leaf.loads if not x.index_names & params)
     varying = [x for x in leaf.loads if x not in constants]
     if len(varying) > 2 or len(leaf.loads) < 2:
         return None

@@ -152,7 +152,7 @@ class Trips:
     def role(self, access: Load | Store, window: Window, c: Contraction) -> str:
         """Return the role of an access in a product: "matrix", "along" or "across"; "" if it has none."""
         every, along = {p.name for p in c.leaf.params}, {window.param.name}
-        mentioned = free_names(*access.index) & every
+        mentioned = access.index_names & every
         if not self.moves(self.by_rows(access, window)):
             return "matrix" if mentioned == every else ""
         if mentioned == along:

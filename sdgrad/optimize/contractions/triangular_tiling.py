@@ -108,7 +108,7 @@ class Triangle:
 
     def spanned_by(self, access: Load | Store) -> bool:
         """True if the subscripts of an access use both row and column."""
-        return {self.row.name, self.column.name} <= free_names(*access.index)
+        return {self.row.name, self.column.name} <= access.index_names
 
 
 @dataclass
@@ -142,7 +142,7 @@ class Splitter:
         if found is None or triangle is None or known_trips(triangle.row) < 2 * config.machine.triangle_rows:
             return None
         found, triangle = _upright(found, triangle)
-        kept = free_names(*found.store.index) & {triangle.row.name, triangle.column.name}
+        kept = found.store.index_names & {triangle.row.name, triangle.column.name}
         if len(kept) == 2:
             factors = any(map(triangle.spanned_by, (found.a, found.b)))
             return None if factors else tuple(self.blocks(found, triangle, masked=True))
@@ -156,7 +156,7 @@ class Splitter:
         """
         if not c.store.fresh:
             return tuple(self.blocks(c, triangle, masked=False))
-        if triangle.row.name not in free_names(*c.store.index):
+        if triangle.row.name not in c.store.index_names:
             exchanged = triangle.exchanged() if not skewed else None
             return self.split(replace(c.leaf, params=exchanged)) if exchanged is not None else None
         start = begin(c.store, c.leaf, code.constant(0), self.names.fresh("v"))

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from sdgrad.optimize.dataflow.broadcast_copies import shifted
 from sdgrad.optimize.dataflow.prefix_sums import Running, running
 from sdgrad.optimize.dataflow.sum_and_product_terms import factors, range_without
-from sdgrad.program.leaves import mentioned, slice_for
+from sdgrad.program.leaves import slice_for
 from sdgrad.program.tree import Leaf, Load, Param, Store
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names
@@ -67,7 +67,7 @@ class Dependence:
     def of(self, expr: ast.expr) -> set[str]:
         """Return the parameters that an expression depends on, directly or through loads and lets."""
         found = code.names_in(expr)
-        return {n for i in slice_for(self.leaf.body, found) for n in mentioned(i)} & self.params | found & self.params
+        return {n for i in slice_for(self.leaf.body, found) for n in i.names} & self.params | found & self.params
 
     def loads(self, name: str) -> bool:
         """True if a value depends on a load."""

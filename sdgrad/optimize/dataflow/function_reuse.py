@@ -25,7 +25,7 @@ from sdgrad.analysis.access_relations import injective
 from sdgrad.analysis.cost_model import slow_calls
 from sdgrad.analysis.uses import used
 from sdgrad.program.kinds import infer
-from sdgrad.program.leaves import live, mentioned, slice_for
+from sdgrad.program.leaves import live, slice_for
 from sdgrad.program.tree import (
     Block,
     Instr,
@@ -171,15 +171,15 @@ class Numbers:
             if key is not None:
                 assert not isinstance(instr, Store)
                 found[instr.name] = self.known.setdefault(key, len(self.known))
-                if slow_calls((instr,)) or mentioned(instr) & slow:
+                if slow_calls((instr,)) or instr.names & slow:
                     slow.add(instr.name)
         return Numbered({v: n for n, v in found.items()}, {v: n for n, v in found.items() if n in slow})
 
     def _key(self, instr: Load | Let, found: Mapping[str, int], params: Mapping, defined: Set[str]) -> object:
-        if any(n in defined and n not in found for n in mentioned(instr)):
+        if any(n in defined and n not in found for n in instr.names):
             return None
         if isinstance(instr, Load):
-            plain = instr.guard is None and not mentioned(instr) & defined
+            plain = instr.guard is None and not instr.names & defined
             return (instr.container, tuple(substitute(x, params) for x in instr.index)) if plain else None
         names = {n: code.name(f"__v{found[n]}") for n in instr.names if n in found}
         return ast.unparse(code.rename(instr.expr, {**{p: to_ast(x) for p, x in params.items()}, **names}))

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import sympy
 
-from sdgrad.program.leaves import live, mentioned, rename_instr
+from sdgrad.program.leaves import live, rename_instr
 from sdgrad.program.tree import Expr, Leaf, Let, Param, Store
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import free_names, sym
@@ -41,9 +41,7 @@ def _skewed(p: Param, q: Param, leaf: Leaf) -> Leaf | None:
 
 def _occurs_as_offset(p: Param, q: Param, leaf: Leaf) -> bool:
     """True if a leaf mentions ``p`` only in subscripts, and there only in ``p + q``, up to other parameters."""
-    if any(p.name in mentioned(i) for i in leaf.lets) or any(
-        p.name in free_names(o.start, o.stop) for o in leaf.params
-    ):
+    if any(p.name in i.names for i in leaf.lets) or any(p.name in free_names(o.start, o.stop) for o in leaf.params):
         return False
     by, origin = sym(p.name), sym(q.name)
     seen = [e for i in leaf.body if not isinstance(i, Let) for e in i.index if p.name in free_names(e)]

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sdgrad.analysis.uses import only_in_leaves
-from sdgrad.program.leaves import mentioned, slice_for
+from sdgrad.program.leaves import slice_for
 from sdgrad.program.tree import (
     Expr,
     Leaf,
@@ -89,7 +89,7 @@ def _fills(leaf: Leaf, store: Store, d: int, size: int) -> bool:
     others = [e for k, e in enumerate(store.index) if k != d]
     if param.name in free_names(*others) or store.mode != "set":
         return False
-    return param.name not in {n for i in slice_for(leaf.body, {store.value}) for n in mentioned(i)}
+    return param.name not in {n for i in slice_for(leaf.body, {store.value}) for n in i.names}
 
 
 def _with_turned(leaf: Leaf, changes: Mapping[str, list[Turn]]) -> Leaf:

@@ -23,7 +23,7 @@ from sdgrad.optimize.locality.loop_interchange import reduced_last
 from sdgrad.program.leaves import live, rename_instr
 from sdgrad.program.names import Names
 from sdgrad.program.tree import Container, Leaf, Load, Node, Param, Program, Source, Store, rewritten
-from sdgrad.symbolic.expr import free_names, sym
+from sdgrad.symbolic.expr import sym
 
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 WARP = 32
@@ -75,7 +75,7 @@ class Split:
     def of(leaf: Leaf) -> Split | None:
         """Split the parameters of a leaf with one store; None if it is no reduction over constant ranges."""
         (store,) = leaf.stores
-        used = free_names(*store.index)
+        used = store.index_names
         reduced = [p for p in leaf.params if p.name not in used]
         if not reduced or store.guard is not None or used & leaf.defined or not all(map(_is_constant, leaf.params)):
             return None

@@ -30,7 +30,6 @@ from sdgrad.program.tree import (
     map_blocks,
     walk,
 )
-from sdgrad.symbolic.expr import free_names
 
 TYPES = (dace.float32, dace.float64, dace.complex64, dace.complex128)
 """Element types that have non-temporal stores."""
@@ -117,7 +116,7 @@ def _fits(store: Store, leaf: Leaf, around: Middle, targets: set[str], program: 
         and program.containers[store.container].dtype in TYPES
         and innermost.step == 1
         and steps(store, innermost, program) == 1
-        and not free_names(*store.index) & leaf.defined
+        and not store.index_names & leaf.defined
         and sum(s.container == store.container for s in leaf.stores) == 1
         and _pays(store, leaf, around, program)
     )
@@ -134,4 +133,4 @@ def _pays(store: Store, leaf: Leaf, around: Middle, program: Program) -> bool:
     if row < config.machine.streamed_row:
         return False
     detected = rows * row * program.containers[store.container].dtype.bytes >= config.machine.cleared_bytes
-    return not detected or any(innermost.name in free_names(*x.index) for x in leaf.loads)
+    return not detected or any(innermost.name in x.index_names for x in leaf.loads)

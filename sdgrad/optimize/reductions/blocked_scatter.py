@@ -33,7 +33,7 @@ from sdgrad.program.names import Names
 from sdgrad.program.naming import is_status
 from sdgrad.program.prelude import is_vectorized
 from sdgrad.program.tree import Container, Expr, Instr, Leaf, Let, Load, Param, Program, Scope, Store
-from sdgrad.symbolic.expr import free_names, sym
+from sdgrad.symbolic.expr import sym
 
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 
@@ -74,7 +74,7 @@ def pays(leaf: Leaf, along: Param) -> bool:
 def is_scatter(leaf: Leaf, along: Param, program: Program) -> bool:
     """True if data alone choose the elements in the loop over ``along``, and the leaf reads no container it changes."""
     for s in leaf.stores:
-        used = free_names(*s.index)
+        used = s.index_names
         if is_status(s.container) and not used and s.guard is None:
             continue
         if s.guard is not None or not used & leaf.defined or along.name in used:
@@ -101,7 +101,7 @@ def buffers_of(
     stores: Sequence[Store], leaf: Leaf, cheap: Collection[str], program: Program, names: Names
 ) -> dict[str, Container]:
     """Make a buffer of one block for each subscript and each value of some stores, except values that are cheap."""
-    kinds = {n: dace.int64 for s in stores for n in sorted(free_names(*s.index) & leaf.defined)}
+    kinds = {n: dace.int64 for s in stores for n in sorted(s.index_names & leaf.defined)}
     kinds |= {s.value: program.containers[s.container].dtype for s in stores if s.value not in {*kinds, *cheap}}
     shape, on_stack = [config.machine.scatter_block], dace.StorageType.Register
     return {
@@ -135,4 +135,4 @@ def _is_cheap(value: Load | Let, leaf: Leaf) -> bool:
     """True if a value is computed as fast as it is read back: a constant, or an element at a known place."""
     if isinstance(value, Let):
         return isinstance(value.expr, ast.Constant)
-    return value.guard is None and not free_names(*value.index) & leaf.defined
+    return value.guard is None and not value.index_names & leaf.defined

@@ -63,7 +63,7 @@ class InnermostLoop:
         """
         if device() == "gpu" or self.stores.roots(leaf.loads) & self.stores.roots(leaf.stores):
             return None
-        if any(s.guard is not None or free_names(*s.index) & leaf.defined for s in leaf.stores):
+        if any(s.guard is not None or s.index_names & leaf.defined for s in leaf.stores):
             return None
         free = [p for p in self.movable(leaf) if self.is_row(leaf, p)]
         return min(free, key=lambda p: (self.columns(leaf, p), cost(leaf, p, self.program)), default=None)
@@ -72,12 +72,12 @@ class InnermostLoop:
         """Count the accesses with several subscripts that walk from one cache line to another along a parameter."""
         others = {p.name for p in leaf.params if p != row}
         accesses: list[Load | Store] = [*leaf.loads, *leaf.stores]
-        wide = [x for x in accesses if free_names(*x.index) & others]
+        wide = [x for x in accesses if x.index_names & others]
         return sum(steps(x, row, self.program) not in (None, 0, 1, -1) for x in wide)
 
     def is_row(self, leaf: Leaf, row: Param) -> bool:
         """True if iterations that differ in ``row`` only store to different elements, or by a sum all to the same."""
-        walking = [s for s in leaf.stores if row.name in free_names(*s.index)]
+        walking = [s for s in leaf.stores if row.name in s.index_names]
         collected = [s for s in leaf.stores if s not in walking]
         if any(s.mode == "set" for s in collected) or self.shares_fresh(leaf):
             return False

@@ -61,7 +61,7 @@ def skew_windows(program: Program) -> Program:
 
 def skew(store: Store, leaf: Leaf, program: Program) -> Skew | None:
     """Describe a sum into overlapping windows; None if it is none, or if skewing does not pay."""
-    if store.mode != "sum" or store.guard is not None or free_names(*store.index) & leaf.defined:
+    if store.mode != "sum" or store.guard is not None or store.index_names & leaf.defined:
         return None
     others: list[Load | Store] = [*leaf.loads, *(s for s in leaf.stores if s is not store)]
     if program.root(store.container) in {program.root(x.container) for x in others}:

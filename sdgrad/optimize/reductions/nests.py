@@ -127,7 +127,7 @@ class Nests:
         ready, initialised = _with_assignments(leaf, row)
         in_order = tuple(p for p in leaf.params if p != row and p not in parallel)
         inner = replace(ready, params=(row,), schedule=dace.ScheduleType.Sequential)
-        body, own = self.collected([s for s in ready.stores if row.name not in free_names(*s.index)], inner)
+        body, own = self.collected([s for s in ready.stores if row.name not in s.index_names], inner)
         nest = Scope(in_order, body, own, leaf.source, sequential=True)
         begun = (i for i in leaf.body if not isinstance(i, Store) or i in initialised)
         inits = self.inits(replace(leaf, body=tuple(begun)))
@@ -196,7 +196,7 @@ def _with_assignments(leaf: Leaf, row: Param) -> tuple[Leaf, list[Store]]:
     """
     narrow = replace(leaf, params=tuple(p for p in leaf.params if p != row))
     fresh = [s for s in leaf.stores if s.fresh]
-    walking = {s for s in fresh if row.name in free_names(*s.index)}
+    walking = {s for s in fresh if row.name in s.index_names}
     assigned = {s for s in fresh if _single(s, leaf if s in walking else narrow)}
 
     def started(store: Store) -> Store:
@@ -229,5 +229,5 @@ def _single(store: Store, leaf: Leaf) -> bool:
 
 def starts(store: Store, leaf: Leaf) -> bool:
     """True if each element of a fresh reduction is reached by an iteration, which then initialises it."""
-    used = free_names(*store.index)
+    used = store.index_names
     return not store.fresh or all(p.name in used or (p.stop - p.start).is_nonnegative for p in leaf.params)

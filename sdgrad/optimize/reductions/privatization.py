@@ -28,7 +28,7 @@ from sdgrad.optimize.locality.threads import work
 from sdgrad.program.leaves import params_of, rename_instr
 from sdgrad.program.names import Names
 from sdgrad.program.tree import Container, Expr, Instr, Leaf, Load, Param, Program, Store
-from sdgrad.symbolic.expr import free_names, sym
+from sdgrad.symbolic.expr import sym
 
 ZERO, ONE = sympy.Integer(0), sympy.Integer(1)
 
@@ -101,7 +101,7 @@ def privatized(leaf: Leaf, chunks: Chunks, program: Program, names: Names) -> tu
     body: list[Instr] = []
     private: list[Private] = []
     for i in leaf.body:
-        if not isinstance(i, Store) or chunks.split.name in free_names(*i.index):
+        if not isinstance(i, Store) or chunks.split.name in i.index_names:
             body.append(rename_instr(i, {}, chunks.place))
             continue
         found = _copied(i, leaf, chunks.chunk, program, names)

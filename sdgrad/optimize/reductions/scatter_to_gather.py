@@ -40,7 +40,7 @@ from sdgrad.optimize.reductions.index_boxes import (
 from sdgrad.optimize.reductions.stencil_recognition import stencils
 from sdgrad.optimize.reductions.stencil_terms import Group, Term, shared_parts, with_part
 from sdgrad.optimize.reductions.zero_absorption import absorb_zeros
-from sdgrad.program.leaves import mentioned, slice_for
+from sdgrad.program.leaves import slice_for
 from sdgrad.program.names import Names
 from sdgrad.program.naming import all_names
 from sdgrad.program.tree import (
@@ -104,7 +104,7 @@ class Gatherer:
         at_once = bool(parts) and self.is_independent(rest, groups)
         first = (*parts, *rest.stores) if at_once else tuple(parts)
         if first:
-            needed = {name for s in first for name in mentioned(s)}
+            needed = {name for s in first for name in s.names}
             out.append(replace(leaf, body=(*slice_for(leaf.body, needed), *first)))
         for group in groups:
             self.append(self.gathered(leaf, group, out), group, out)

@@ -72,12 +72,12 @@ def _accumulates_only(leaf: Leaf, root: str, program: Program) -> bool:
 def _is_partial(store: Store, leaf: Leaf) -> bool:
     """True if an affine, unguarded store depends on some of the leaf's parameters, and not on all."""
     bounds = free_names(*(b for p in leaf.params for b in (p.start, p.stop, p.step)))
-    if store.guard is not None or free_names(*store.index) & leaf.defined or bounds & {p.name for p in leaf.params}:
+    if store.guard is not None or store.index_names & leaf.defined or bounds & {p.name for p in leaf.params}:
         return False
     return 0 < len(_own(store, leaf)) < len(leaf.params)
 
 
 def _own(store: Store, leaf: Leaf) -> tuple[Param, ...]:
     """Return the parameters on which a store's subscript depends."""
-    used = free_names(*store.index)
+    used = store.index_names
     return tuple(p for p in leaf.params if p.name in used)

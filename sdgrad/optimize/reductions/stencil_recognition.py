@@ -67,7 +67,7 @@ def _candidates(leaf: Leaf, program: Program) -> dict[tuple[str, Shape], list[St
     others = {program.root(s.container) for s in leaf.stores if s.mode != "sum" or s.fresh}
     found: dict[tuple[str, Shape], list[Store]] = {}
     for s in leaf.stores:
-        if s.guard is not None or free_names(*s.index) & leaf.defined:
+        if s.guard is not None or s.index_names & leaf.defined:
             continue
         if program.root(s.container) not in read | others:
             shape = tuple(param_of(straight(e), params) or e for e in s.index)

@@ -53,7 +53,7 @@ class StoreGroups:
     def with_checks(self, leaf: Leaf, groups: list[list[Store]]) -> list[list[Store]]:
         """Let the check of a subscript share the loop that stores there: both compute it."""
         checks = [g for g in groups if all(is_status(s.container) for s in g)]
-        scatter = next((g for g in groups if all(free_names(*s.index) & leaf.defined for s in g)), None)
+        scatter = next((g for g in groups if all(s.index_names & leaf.defined for s in g)), None)
         if scatter is None or len(checks) != 1 or self.roots(leaf.loads) & self.roots(scatter):
             return groups
         return [g + checks[0] if g is scatter else g for g in groups if g is not checks[0]]
@@ -72,7 +72,7 @@ class StoreGroups:
 
     def is_readable(self, store: Store, leaf: Leaf) -> bool:
         """True if each instance has an element of its own, which nothing else in the leaf reads or writes."""
-        if store.guard is not None or free_names(*store.index) & leaf.defined or not self.is_injective(store, leaf):
+        if store.guard is not None or store.index_names & leaf.defined or not self.is_injective(store, leaf):
             return False
         others: list[Load | Store] = [*leaf.loads, *(s for s in leaf.stores if s is not store)]
         return self.program.root(store.container) not in self.roots(others)
@@ -92,15 +92,15 @@ class StoreGroups:
             return False
         if any(self.is_injective(s, leaf) for s in stores):
             return False
-        if all(free_names(*s.index) & leaf.defined for s in stores):
+        if all(s.index_names & leaf.defined for s in stores):
             return True
         params = {p.name for p in leaf.params}
-        same = len({frozenset(free_names(*s.index) & params) for s in stores}) == 1
+        same = len({frozenset(s.index_names & params) for s in stores}) == 1
         return same and all(self.is_regular(s, leaf) for s in stores)
 
     def is_regular(self, store: Store, leaf: Leaf) -> bool:
         """True if a sum reduces some parameters, the innermost among them, and is injective in the others."""
-        used = free_names(*store.index)
+        used = store.index_names
         if store.guard is not None or used & leaf.defined:
             return False
         kept = tuple(p for p in leaf.params if p.name in used)

@@ -84,7 +84,7 @@ def _reduced_params(leaf: Leaf) -> list[Param]:
     (store,) = leaf.stores
     own = params_of(store, leaf)
     names = {p.name for p in leaf.params}
-    if not own or free_names(*store.index) & leaf.defined:
+    if not own or store.index_names & leaf.defined:
         return []
     if any(free_names(p.start, p.stop) & names for p in leaf.params):
         return []

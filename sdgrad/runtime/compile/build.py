@@ -43,6 +43,8 @@ SPECIAL = re.compile(
     r"\b(assoc_l|beta|comp_ellint|cyl_|ellint_|expint|hermite|laguerre|legendre|riemann_zeta|sph_)\w*\s*\("
 )
 """Calls of the special functions of C++17, whose headers are left out of other programs."""
+OF_HASH = '#include "../../include/hash.h"\n'
+"""A header of DaCe's for programs that ask whether their graph has changed: here the name of a program says it."""
 READ_WHOLE = re.compile(r"^(\s*)(\w+ ?\* ?all_\w+ = &)", re.MULTILINE)
 """The pointer to a container that a tasklet reads as a whole."""
 
@@ -112,7 +114,7 @@ def generate(job: Job) -> Needs:
             objects = codegen.generate_code(job.sdfg, validate=config.debug)
         change = _on_device if is_device(job.sdfg) else _on_host
         for made in objects:
-            made.code = change(keeping_nan(made.clean_code))
+            made.code = change(keeping_nan(made.clean_code.replace(OF_HASH, "")))
         objects[0].code = objects[0].clean_code + entries(
             job.sdfg.name,
             job.arguments,
@@ -166,7 +168,7 @@ def compile_sources(jobs: Sequence[Job], needs: Needs) -> None:
     part = first.target.with_suffix(f".{os.getpid()}.part")  # compilers of processes that were killed write to others
     for left in first.folder.glob("*.part"):
         left.unlink(missing_ok=True)
-    given = [*needs.options, *needs.spared, *(f"-I{job.folder / 'include'}" for job in jobs)]
+    given = [*needs.options, *needs.spared]
     if any(is_device(job.sdfg) for job in jobs):
         sources += [compile_kernels(k, given) for job in jobs for k in sorted((job.folder / "src").rglob("*.cu"))]
         given += nvcc.host_flags()
@@ -247,13 +249,15 @@ def _command(options: list[str]) -> list[str]:
 
 
 def write_sources(sdfg: dace.SDFG, objects: list, folder: Path) -> None:
-    """Write the generated sources; with ``config.debug`` the graph as well."""
+    """Write the generated sources; with ``config.debug`` the graph as well, and what else DaCe writes."""
     if config.debug:
         compiler.generate_program_folder(sdfg, objects, str(folder))
         return
-    compiler.generate_program_folder(None, objects, str(folder), folder_mode="production")
-    (folder / "include").mkdir(exist_ok=True)
-    (folder / "include" / "hash.h").write_text(f'#define __HASH_{sdfg.name} ""\n')
+    for made in objects:
+        if made.linkable:
+            place = folder / "src" / made.target.target_name / (made.target_type or "")
+            place.mkdir(parents=True, exist_ok=True)
+            (place / f"{made.name}.{made.language}").write_text(made.clean_code)
 
 
 def _has(asked: Callable[[dt.Data], bool], sdfg: dace.SDFG) -> bool:
