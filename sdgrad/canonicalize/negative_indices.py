@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 import dace
 import islpy as isl
@@ -279,6 +280,7 @@ def _values(expr: Expr, leaf: Leaf, place: Place, own: bool) -> isl.Set | None:
     return found.elements if found.exact and found.map.dim(isl.dim_type.param) == 0 else None
 
 
+@lru_cache(maxsize=1 << 12)
 def _interval(first: int, end: int) -> isl.Set:
     """Return the integers from ``first`` up to ``end``, excluded."""
     return isl.Set(f"{{ [e0] : {first} <= e0 < {end} }}")

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import sympy
 
 from sdgrad.program.custom_call import CustomCall
+from sdgrad.program.kept import kept
 from sdgrad.program.names import Names
-from sdgrad.program.tree import Block, Loop, Program, SymbolAssign, local_names, walk
+from sdgrad.program.tree import Block, Leaf, Loop, Node, Program, SymbolAssign, local_names, walk
 
 RESERVED = frozenset({
     "abs", "acos", "acosh", "alignas", "alignof", "and", "and_eq", "asin", "asinh", "asm", "atan", "atan2", "atanh",
@@ -101,14 +102,18 @@ def all_names(program: Program) -> Names:
 
 def names_in(block: Block) -> set[str]:
     """Return the names that nodes of a block bring: parameters, symbols, values and containers of their own."""
-    taken: set[str] = set()
-    for node in walk(block):
-        taken |= local_names(node) | {p.name for p in getattr(node, "params", ())}
-        taken |= {i.name for i in getattr(node, "body", ()) if hasattr(i, "name")}
-        if isinstance(node, (Loop, SymbolAssign)):
-            taken.add(node.symbol)
-        if isinstance(node, CustomCall):
-            taken |= node.containers.keys() | names_in(node.block)
+    return set().union(*map(_own_names, walk(block)))
+
+
+@kept
+def _own_names(node: Node) -> set[str]:
+    taken = local_names(node) | {p.name for p in getattr(node, "params", ())}
+    if isinstance(node, Leaf):
+        taken |= node.defined
+    if isinstance(node, (Loop, SymbolAssign)):
+        taken.add(node.symbol)
+    if isinstance(node, CustomCall):
+        taken |= node.containers.keys() | names_in(node.block)
     return taken
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from sdgrad.program.kept import kept
 from sdgrad.program.tree import (
     Block,
     Leaf,
@@ -26,15 +27,16 @@ from sdgrad.symbolic.expr import free_names
 
 def used_symbols(node: Node, program: Program) -> set[str]:
     """Return the symbols and local names in a node: in its bounds, conditions, subscripts and views."""
-    found = {s for n in walk((node,)) for s in _own_symbols(n)}
+    found: set[str] = set().union(*map(_own_symbols, walk((node,))))
     return found | {s for name in reads(node) | writes(node) for s in view_symbols(name, program)}
 
 
+@kept
 def _own_symbols(node: Node) -> set[str]:
     """Return the symbols and local names in a node itself, without those in the blocks it holds."""
     found = {s for v in values(node) for s in _value_symbols(v)} | _bound_symbols(node)
     if isinstance(node, Leaf):
-        found |= {s for i in node.body for s in i.names}
+        found = found.union(*(i.names for i in node.body))
     elif isinstance(node, NodeCall):
         found |= {str(s) for r in (*node.inputs.values(), *node.outputs.values()) for s in r.subset.free_symbols}
         found |= node.free_symbols

@@ -55,7 +55,7 @@ class Container:
     def symbols(self) -> frozenset[str]:  # that its shape, its strides and its place mention
         return frozenset(map(str, self.desc.free_symbols))
 
-    @property
+    @cached_property
     def dtype(self) -> dace.typeclass:
         return self.desc.dtype
 

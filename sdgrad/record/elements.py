@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 import dace
@@ -65,9 +66,12 @@ def typeclass(dtype: Any) -> dace.typeclass:
     :raises ArgumentError: there is none.
     """
     try:
-        return dace.dtypes.dtype_to_typeclass(np.dtype(dtype).type)
+        return _typeclass(np.dtype(dtype).type)
     except KeyError:
         raise ArgumentError(f"type {np.dtype(dtype)} is not supported: convert to float64") from None
+
+
+_typeclass = cache(dace.dtypes.dtype_to_typeclass)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,11 +21,12 @@ _LOAD = ast.Load()
 def _fields_with_parts(expr: ast.AST) -> tuple[str, ...]:
     """Return the fields of a node that may hold values; a called function's name is none."""
     kind = type(expr)
-    if kind not in _PARTS:
+    found = _PARTS.get(kind)
+    if found is None:
         none = {"op", "ops", "ctx", "id", "attr", "arg", "kind", *(["value"] if kind is ast.Constant else [])}
         none |= {"func"} if kind is ast.Call else set()
-        _PARTS[kind] = tuple(f for f in expr._fields if f not in none)
-    return _PARTS[kind]
+        found = _PARTS[kind] = tuple(f for f in expr._fields if f not in none)
+    return found
 
 
 def walk_values(expr: ast.AST) -> Iterator[ast.AST]:
@@ -92,6 +93,8 @@ def constant(value: Any) -> ast.Constant:
 
 def number_of(expr: ast.expr) -> int | float | None:
     """Return the real number that an expression is; None if it is none."""
+    if not isinstance(expr, (ast.Constant, ast.UnaryOp)):
+        return None
     try:
         value = ast.literal_eval(expr)
     except (ValueError, TypeError, SyntaxError):

@@ -46,12 +46,12 @@ def substitute(expr: Expr, env: Mapping[str, Expr]) -> Expr:
 
 def free_names(*exprs: Expr) -> set[str]:
     """Return the names of the symbols in some expressions."""
-    return {n for e in exprs for n in _names_of(e if isinstance(e, sympy.Basic) else sympy.sympify(e))}
+    return set().union(*map(_names_of, exprs))
 
 
 @lru_cache(maxsize=1 << 14)
-def _names_of(expr: Expr) -> tuple[str, ...]:
-    return tuple(s.name for s in expr.free_symbols)
+def _names_of(expr: Expr) -> frozenset[str]:
+    return frozenset(s.name for s in sympy.sympify(expr).free_symbols)
 
 
 def substitute_range(subset: subsets.Range, env: Mapping[str, Expr]) -> subsets.Range:
