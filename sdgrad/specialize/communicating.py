@@ -7,7 +7,7 @@ from sdgrad.errors import ArgumentError
 from sdgrad.program.naming import is_shared
 from sdgrad.specialize.signature import Signature
 
-OF_ONE_RANK = "differences on one rank are not its gradient; compare sums over the ranks: docs/distributed.md"
+OF_ONE_RANK = "differences on one rank are not its gradient: give comm=, and call the check on all its ranks"
 OF_ALL_RANKS = "a Jacobian has rows and columns of all ranks: call sdgrad.vjp or sdgrad.jvp on each, with its seeds"
 
 

@@ -57,6 +57,7 @@ def check_grads(
     atol: float | None = None,
     seed: int = 0,
     directions: int = 4,
+    comm: Any = None,
 ) -> GradientReport:
     """Compare the gradient of `f` at `args` with differences of `f`, and raise if it is wrong.
 
@@ -66,6 +67,9 @@ def check_grads(
 
     Arguments may be nests; their leaves are checked.
 
+    Of a function that communicates, all ranks of `comm` call the check together: it compares sums over the ranks, along
+    directions of all and of single ranks. The ranks check the same arguments; shapes may differ.
+
     :param order: 2 also checks the gradient of the gradient (of a function with a scalar output).
     :param modes: ``"rev"`` for :func:`sdgrad.vjp`, ``"fwd"`` for :func:`sdgrad.jvp`.
     :param reference: what differences are taken of, if not `f` run as plain Python (for a ``@dace.program``,
@@ -74,6 +78,7 @@ def check_grads(
     :param gradient: what to check in place of sdgrad's reverse mode: ``gradient(args, cotangents)``.
     :param rtol, atol: the error allowed for an element ``e`` is ``rtol * abs(e) + atol * min(1, largest
         element)``; without them, :data:`TOLERANCES` of the least precise type among arguments.
+    :param comm: the communicator, from mpi4py.
     :returns: a report to print.
     :raises GradientCheckError: with the argument, the element, both values and the reference used.
     """
@@ -87,13 +92,11 @@ def check_grads(
         own = _of_nests(gradient, call) if gradient is not None else None
         return check_grads(
             call.f, given, order, modes, wrt=leaves, reference=plain, gradient=own,
-            rtol=rtol, atol=atol, seed=seed, directions=directions,
+            rtol=rtol, atol=atol, seed=seed, directions=directions, comm=comm,
         )  # fmt: skip
     f, kwargs = call.f, {n: v for n, v in kwargs.items() if n not in call.symbols}
-    if "mpi4py.MPI" in sys.modules:
-        refuse_communication(Signature.of(f, call.arguments), OF_ONE_RANK)
-    rng = np.random.default_rng(seed)
-    problem = make_problem(f, args, kwargs, reference, wrt, rng)
+    rng = begun(f, args, kwargs, seed, comm)
+    problem = make_problem(f, args, kwargs, reference, wrt, rng, comm)
     tolerance = tolerances(args, rtol, atol)
     reports: list[ArgumentReport] = []
     known = {i: _references(problem, args[i], i, rng, directions, tolerance[0]) for i in problem.active}
@@ -101,7 +104,7 @@ def check_grads(
         found = reverse_gradients(f, args, kwargs, problem, gradient, tolerance) if mode == "rev" else ()
         for i, references in known.items():
             if mode == "rev":
-                comparisons = _compare_gradient(references, found[i], tolerance)
+                comparisons = _compare_gradient(problem, references, found[i], tolerance)
             else:
                 comparisons = _compare_tangents(f, args, kwargs, problem, i, references, tolerance)
             reports.append(_argument_report(problem, args, i, mode, order=1, comparisons=comparisons))
@@ -110,6 +113,16 @@ def check_grads(
     if order == 2:
         report = GradientReport(report.arguments + _second_order(f, args, kwargs, problem, modes, rtol, atol, seed))
     return report
+
+
+def begun(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], seed: int, comm: Any):
+    """Return the random numbers of a check: each rank has its own.
+
+    :raises ArgumentError: the function communicates, and the check is not told with whom.
+    """
+    if comm is None and "mpi4py.MPI" in sys.modules:
+        refuse_communication(Signature.of(f, Call.of(f, args, kwargs).arguments), OF_ONE_RANK)
+    return np.random.default_rng(seed if comm is None else [seed, comm.rank])
 
 
 def _of_nests(gradient: Gradient, call: Call) -> Gradient:
@@ -224,6 +237,13 @@ def _units(argument: Any, rng: np.random.Generator) -> Iterator[tuple[str, np.nd
             yield f"[{', '.join(str(int(i)) for i in index)}]{label}", direction
 
 
+def _of_ranks(problem: Problem, argument: Any, rng: np.random.Generator) -> Iterator[tuple[str, np.ndarray]]:
+    """Directions of one rank's argument each, which all ranks go along together; of many ranks, some."""
+    for rank in range(0, problem.comm.size, -(-problem.comm.size // SAMPLE)):
+        direction = widened(random_like(argument, rng).astype(np.asarray(argument).dtype))
+        yield f"random direction of rank {rank}", direction * (problem.comm.rank == rank)
+
+
 @dataclass(frozen=True)
 class References:
     """What the derivatives of an argument are compared with: a place or a number, the direction, the derivative."""
@@ -234,7 +254,8 @@ class References:
 
 def _references(problem: Problem, argument: Any, position: int, rng, directions: int, rtol: float) -> References:
     """The derivatives along elements and random directions, once for all modes: a thousandth of the tolerance off."""
-    units, kind = list(_units(argument, rng)), np.asarray(argument).dtype
+    units = list(_units(argument, rng) if problem.comm is None else _of_ranks(problem, argument, rng))
+    kind = np.asarray(argument).dtype
     randoms = [(f"random direction {k}", widened(random_like(argument, rng).astype(kind))) for k in range(directions)]
 
     def known(where: str, u: np.ndarray) -> tuple[str, np.ndarray, Derivative]:
@@ -243,21 +264,28 @@ def _references(problem: Problem, argument: Any, position: int, rng, directions:
     return References(tuple(known(*x) for x in units), tuple(known(*x) for x in randoms))
 
 
-def _compare_gradient(references: References, found: Any, tolerance: tuple[float, float]) -> list[Comparison]:
+def _compare_gradient(
+    problem: Problem, references: References, found: Any, tolerance: tuple[float, float]
+) -> list[Comparison]:
     g = np.asarray(found)
     rtol, atol = tolerance
     scale = max((abs(d.value) for _, _, d in references.elements), default=0.0)
     floor = atol * min(1.0, scale if math.isfinite(scale) else 1.0)
     comparisons = [
-        Comparison(where, d.value, inner(g, u), _allowed(floor + rtol * abs(d.value), d), d.method, d.uncertainty)
+        _comparison(where, d, problem.total(inner(g, u)), floor + rtol * abs(d.value))
         for where, u, d in references.elements
     ]
     for where, u, d in references.directions:
         # Errors of single elements, each within rtol, add up to this much.
-        spread = rtol * float(np.sum(np.abs(np.nan_to_num(g.astype(u.dtype)) * u)))
-        allowed = _allowed(floor * math.sqrt(max(g.size, 1)) + min(spread, 1e3 * rtol * max(scale, abs(d.value))), d)
-        comparisons.append(Comparison(where, d.value, inner(g, u), allowed, d.method, d.uncertainty))
+        spread = rtol * problem.total(float(np.sum(np.abs(np.nan_to_num(g.astype(u.dtype)) * u))))
+        allowed = floor * math.sqrt(max(problem.total(g.size), 1)) + min(spread, 1e3 * rtol * max(scale, abs(d.value)))
+        comparisons.append(_comparison(where, d, problem.total(inner(g, u)), allowed))
     return comparisons
+
+
+def _comparison(where: str, reference: Derivative, found: float, tolerance: float) -> Comparison:
+    allowed = _allowed(tolerance, reference)
+    return Comparison(where, reference.value, found, allowed, reference.method, reference.uncertainty)
 
 
 def _allowed(tolerance: float, reference: Derivative) -> float:
@@ -274,14 +302,14 @@ def inner(g: Any, u: np.ndarray) -> float:
 
 
 def tangent_product(f, args, kwargs, problem: Problem, direction: Mapping[int, np.ndarray]) -> float:
-    """``Re(sum(conj(v) * J u))`` from forward mode."""
+    """``Re(sum(conj(v) * J u))`` from forward mode, summed over the ranks."""
     tangents = [
         direction.get(i, np.zeros(np.shape(a))).astype(np.asarray(a).dtype)[()] if is_active(a) else None
         for i, a in enumerate(args)
     ]
     _, result = jvp(f, tuple(copied(a) for a in args), tuple(tangents), **kwargs)
     results = result if isinstance(result, (tuple, list)) else (result,)
-    return sum(inner(v, np.asarray(t)) for v, t in zip(problem.cotangents, results, strict=True))
+    return problem.total(sum(inner(v, np.asarray(t)) for v, t in zip(problem.cotangents, results, strict=True)))
 
 
 def _compare_tangents(
@@ -290,9 +318,8 @@ def _compare_tangents(
     rtol, atol = tolerance
     comparisons = []
     for where, u, d in (*references.elements[:SMALL], *references.directions):
-        allowed = _allowed(atol + rtol * abs(d.value), d)
         found = tangent_product(f, args, kwargs, problem, {position: u})
-        comparisons.append(Comparison(where, d.value, found, allowed, d.method, d.uncertainty))
+        comparisons.append(_comparison(where, d, found, atol + rtol * abs(d.value)))
     return comparisons
 
 
@@ -313,6 +340,7 @@ def _second_order(f, args, kwargs, problem: Problem, modes, rtol, atol, seed) ->
         rtol=rtol,
         atol=atol,
         seed=seed,
+        comm=problem.comm,
     )
     return tuple(
         ArgumentReport(problem.names[i], a.dtype, a.shape, a.mode, 2, a.comparisons)

@@ -25,12 +25,21 @@ class Problem:
     active: tuple[int, ...]
     names: tuple[str, ...]
     exact_types: bool
+    comm: Any = None  # of the ranks that check together, as mpi4py has it
+
+    def total(self, value: float) -> float:
+        """Return the sum of a number over the ranks, the same to the last bit on all of them."""
+        return value if self.comm is None else math.fsum(self.comm.allgather(float(value)))
+
+    def largest(self, value: float) -> float:
+        """Return the largest of a number's values on the ranks."""
+        return value if self.comm is None else max(self.comm.allgather(float(value)))
 
     def outputs(self, args: Sequence[Any]) -> tuple[np.ndarray, ...]:
         return _outputs(self.reference, args, self.kwargs)
 
     def scalar(self, args: Sequence[Any]) -> tuple[complex, float]:
-        """``sum(conj(v) * y)``, and an estimate of its rounding error."""
+        """``sum(conj(v) * y)``, over the ranks as well, and an estimate of its rounding error."""
         total, error = 0j, 0.0
         for v, y in zip(self.cotangents, self.outputs(args), strict=True):
             wide = np.complex128 if np.iscomplexobj(y) or np.iscomplexobj(v) else np.float64
@@ -38,7 +47,7 @@ class Problem:
             total += complex(np.sum(terms))
             precision = np.finfo(y.dtype).eps if np.issubdtype(y.dtype, np.inexact) else 0.0
             error += float(precision) * float(np.sum(np.abs(terms)))
-        return total, error
+        return (total, error) if self.comm is None else (complex(self.total(total.real)), self.total(error))
 
     def moved(self, step: complex, direction: Mapping[int, np.ndarray]) -> list[Any]:
         """The arguments, some of them moved by ``step * direction``."""
@@ -110,7 +119,7 @@ def random_like(value: Any, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(numbers)
 
 
-def make_problem(f, args, kwargs, reference, wrt, rng) -> Problem:
+def make_problem(f, args, kwargs, reference, wrt, rng, comm=None) -> Problem:
     """The problem of checking `f` at `args`: what differences are taken of, where, with which cotangents."""
     source = _plain_python(f if reference is None else reference)
     names = _argument_names(f, len(args))
@@ -125,7 +134,9 @@ def make_problem(f, args, kwargs, reference, wrt, rng) -> Problem:
     cotangents = tuple(random_like(y, rng) for y in outputs)
     if len(outputs) == 1 and outputs[0].ndim == 0 and not np.iscomplexobj(outputs[0]):
         cotangents = (np.ones(()),)
-    return Problem(source, points, kwargs, cotangents, active, names, exact_types)
+    if comm is not None and len(set(comm.allgather(active))) > 1:
+        raise ValueError("the ranks check different arguments: name those that all of them have in wrt")
+    return Problem(source, points, kwargs, cotangents, active, names, exact_types, comm)
 
 
 @dataclass(frozen=True)
@@ -170,6 +181,8 @@ def _complex_step(problem: Problem, direction: Mapping[int, np.ndarray]) -> floa
     """``Im L(x + i h u) / h``, or None where the function does not take complex numbers."""
     if any(np.iscomplexobj(problem.args[i]) for i in direction) or any(map(np.iscomplexobj, problem.cotangents)):
         return None
+    if problem.comm is not None:  # buffers of real numbers are received
+        return None
     h = 1e-30
     with warnings.catch_warnings():
         warnings.simplefilter("error", np.exceptions.ComplexWarning)
@@ -186,7 +199,8 @@ def derivative(problem: Problem, direction: Mapping[int, np.ndarray], accuracy: 
     :param accuracy: the relative error that is asked for: each digit takes more values of the function.
     """
     points = [np.abs(np.asarray(problem.args[i]))[u != 0] for i, u in direction.items()]
-    size = max((float(np.max(p)) for p in points if p.size), default=1.0)
+    none = 1.0 if problem.comm is None else 0.0
+    size = problem.largest(max((float(np.max(p)) for p in points if p.size), default=none))
     step = 2e-2 * max(size, 0.1)
     with np.errstate(all="ignore"):
         exact = _complex_step(problem, direction)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sdgrad.testing._checks import Gradient, inner, reverse_gradients, tangent_product, tolerances
+from sdgrad.testing._checks import Gradient, begun, inner, reverse_gradients, tangent_product, tolerances
 from sdgrad.testing._differences import derivative, make_problem, name_of, random_like
 from sdgrad.testing._report import GradientCheckError, table
 
@@ -39,18 +39,20 @@ def dot_product_test(
     gradient: Gradient | None = None,
     rtol: float | None = None,
     seed: int = 0,
+    comm: Any = None,
 ) -> DotProduct:
     """Check ``<v, J u> = <J* v, u>`` for random ``u`` over all arguments at once, and random ``v``.
 
-    ``J u`` comes from forward mode; from differences where ``gradient`` is given.
+    ``J u`` comes from forward mode; from differences where ``gradient`` is given. Of a function that communicates, all
+    ranks of ``comm`` call the test together, and both sides are sums over them.
     """
     kwargs = dict(kwargs or {})
-    rng = np.random.default_rng(seed)
-    problem = make_problem(f, args, kwargs, reference, wrt, rng)
+    rng = begun(f, args, kwargs, seed, comm)
+    problem = make_problem(f, args, kwargs, reference, wrt, rng, comm)
     tolerance = tolerances(args, rtol, None)
     direction = {i: random_like(args[i], rng) for i in problem.active}
     found = reverse_gradients(f, args, kwargs, problem, gradient, tolerance)
-    reverse = sum(inner(found[i], u) for i, u in direction.items())
+    reverse = problem.total(sum(inner(found[i], u) for i, u in direction.items()))
     if gradient is None:
         result = DotProduct(tangent_product(f, args, kwargs, problem, direction), reverse, "forward mode")
     else:
@@ -89,25 +91,28 @@ def taylor_test(
     steps: Sequence[float] = (1e-3, 5e-4, 2.5e-4, 1.25e-4, 6.25e-5),
     least_order: float = 1.9,
     seed: int = 0,
+    comm: Any = None,
 ) -> Taylor:
     """Check that ``L(x + h u) - L(x) - h <g, u>`` shrinks as ``h**2``: with a wrong gradient it shrinks as
     ``h``.
 
-    The order is infinite where the remainder is nothing but rounding, as for a linear function.
+    The order is infinite where the remainder is nothing but rounding, as for a linear function. Of a function that
+    communicates, all ranks of ``comm`` call the test together, and all is summed over them.
     """
     kwargs = dict(kwargs or {})
-    rng = np.random.default_rng(seed)
-    problem = make_problem(f, args, kwargs, reference, wrt, rng)
+    rng = begun(f, args, kwargs, seed, comm)
+    problem = make_problem(f, args, kwargs, reference, wrt, rng, comm)
     direction = {i: random_like(args[i], rng) for i in problem.active}
     found = reverse_gradients(f, args, kwargs, problem, gradient, tolerances(args, None, None))
-    slope = sum(inner(found[i], u) for i, u in direction.items())
+    slope = problem.total(sum(inner(found[i], u) for i, u in direction.items()))
     start, rounding = problem.scalar(problem.args)
     precision = max(float(np.finfo(np.asarray(args[i]).dtype).eps) for i in problem.active)
+    size = problem.total(sum(_size(found[i], u) for i, u in direction.items()))
     remainders, noise = [], []
     for h in steps:
         value, _ = problem.scalar(problem.moved(h, direction))
         remainders.append(abs(value.real - start.real - h * slope))
-        noise.append(20 * rounding + 20 * precision * h * sum(_size(found[i], u) for i, u in direction.items()))
+        noise.append(20 * rounding + 20 * precision * h * size)
     result = Taylor(tuple(steps), tuple(remainders), _order(steps, remainders, noise))
     if not result.order >= least_order:
         raise GradientCheckError(

@@ -63,7 +63,7 @@ REFUSED = {
     "test": "request.Test is not recorded: write request.Wait()",
     "not_waited": "nobody waits for this communication: write request.Wait()",
     "jacobian": "a Jacobian has rows and columns of all ranks",
-    "check_grads": "compare sums over the ranks: docs/distributed.md",
+    "check_grads": "give comm=, and call the check on all its ranks",
     "saved": "it belongs to the processes that recorded it",
 }
 
