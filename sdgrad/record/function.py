@@ -26,12 +26,12 @@ from sdgrad.record.index_limits import IndexLimit, kept_limits
 from sdgrad.record.indexing import as_array
 from sdgrad.record.labels import labelled
 from sdgrad.record.nests import Form, returned
-from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.outside import Place
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import Fits, Hints, Restart
 from sdgrad.record.shown import located
+from sdgrad.record.special_methods import RecordingOperators
 from sdgrad.record.stores import fill
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.unusable import Unusable
