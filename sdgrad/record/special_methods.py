@@ -111,14 +111,17 @@ class RecordingOperators(ValueOperators):
             special_case = kinds[0] is not kinds[1] and issubclass(kinds[1], kinds[0])
             asked.insert(0 if special_case else 1, (right, other, left))
         for owner, name, operand in asked:
-            method = special(owner, name)
-            native = getattr(type(owner), name, None)
-            if method is None and (native is None or _leaves_to(owner, operand)):
-                continue
-            found = native(owner, operand) if method is None else self.call(method, owner, operand)
+            found = self._answer(owner, name, operand)
             if found is not NotImplemented:
                 return found
         return plain()  # which raises an error, or compares identities
+
+    def _answer(self, owner: Any, name: str, operand: Any) -> Any:
+        """Return what a method of an operand gives; NotImplemented if it leaves the operator to the other one."""
+        if (method := special(owner, name)) is not None:
+            return self.call(method, owner, operand)
+        native = getattr(type(owner), name, None)
+        return NotImplemented if native is None or _leaves_to(owner, operand) else native(owner, operand)
 
     def update(self, word: str, value: Any, by: Any) -> Any:
         method = special(value, f"__{UPDATED[word].__name__}__")

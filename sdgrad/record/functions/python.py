@@ -194,7 +194,8 @@ def ordered(values: Any, /, *, key: Any = None, reverse: bool = False) -> list[A
     if not all(map(is_value, [*parts, *keys])):
         raise ParseError("sorted by values that only a run knows, of what are no numbers: use np.argsort")
     if key is not None:
-        order = np.argsort(array(keys) * (-1 if reverse else 1), kind="stable")  # of equal ones the first comes first
+        sign = -1 if reverse else 1  # in both orders, of equal ones the first comes first
+        order = np.argsort(np.multiply(array(keys), sign), kind="stable")
         return list(array(parts)[order])
     found = list(np.sort(array(parts)))
     return found[::-1] if reverse else found
