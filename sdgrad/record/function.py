@@ -179,7 +179,9 @@ def _argument(recorder: Recorder, name: str, value: Any) -> Any:
         symbol = recorder.symbol(_scalar(recorder, name, np.dtype(np.int64), weak, origin), f"{name}_value")
         recorder.hints.counts[str(symbol)] = (name, int(value))
         return Number(recorder, np.int64, weak, origin, expr=symbol)
-    return _scalar(recorder, name, np.asarray(value).dtype, weak, origin if isinstance(value, np.integer) else ONLY_DATA)
+    return _scalar(
+        recorder, name, np.asarray(value).dtype, weak, origin if isinstance(value, np.integer) else ONLY_DATA
+    )
 
 
 def _scalar(recorder: Recorder, name: str, dtype: np.dtype, weak: bool, origin: Origin) -> Number:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, MethodType
 from typing import Any
@@ -16,6 +17,7 @@ from sdgrad.convert.operators import BINARY, UPDATED, Handler, Names
 from sdgrad.record.choices import Choice
 from sdgrad.record.libraries import is_hashable, is_known, is_users, method_of
 from sdgrad.record.operators import ValueOperators
+from sdgrad.record.reads import NOTHING
 from sdgrad.record.values import Array, Number
 
 UNARY = {"USub": "__neg__", "UAdd": "__pos__", "Invert": "__invert__"}
@@ -29,7 +31,7 @@ BY_FUNCTION: dict[Any, str] = {
 }  # fmt: skip
 ITERATING = {list, tuple, set, frozenset, sum, sorted, max, min, any, all, iter, enumerate, zip}
 APPLYING = {map, filter, functools.reduce, itertools.starmap, itertools.takewhile, itertools.dropwhile}
-CALLED = (FunctionType, MethodType, functools.partial)
+CALLED = (FunctionType, MethodType, functools.partial, operator.attrgetter)
 BY_OPERATOR: dict[Any, str] = {of: word for word, of in BINARY.items()}
 
 
@@ -220,6 +222,9 @@ class RecordingOperators(ValueOperators):
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         if not args or isinstance(function, Choice) or not is_hashable(function):
             return super().call(function, *args, **kwargs)
+        if isinstance(function, operator.attrgetter):
+            found = [functools.reduce(self.attribute, n.split("."), args[0]) for n in function.__reduce__()[1]]
+            return found[0] if len(found) == 1 else tuple(found)
         if function in APPLYING:
             args = (functools.partial(self.call, args[0]), *map(self.iterable, args[1:]))
         elif isinstance(kwargs.get("key"), CALLED):
@@ -240,6 +245,10 @@ class RecordingOperators(ValueOperators):
             return self.call(method, *args, **kwargs)
         if function is vars:
             return self.attribute(args[0], "__dict__")
+        if function is type and len(args) == 1:
+            return type(args[0])
+        if function is hasattr:
+            return self._attribute_or(*args, NOTHING) is not NOTHING
         if function in BY_OPERATOR and len(args) == 2:
             return self.binary(BY_OPERATOR[function], *args)
         if function in ITERATING and (len(args) == 1 or function not in (max, min)):
@@ -254,6 +263,8 @@ class RecordingOperators(ValueOperators):
         except AttributeError:
             if not default:
                 raise
+            if is_users(type(owner)):
+                self.recorder.reads.add(owner, name, "attribute", NOTHING)
             return default[0]
 
     def _argument(self, value: Any) -> Any:

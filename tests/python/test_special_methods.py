@@ -1,5 +1,6 @@
 """Methods that Python calls by itself: they are recorded as others are, and what they read outside is compared."""
 
+import collections
 import functools
 import operator
 
@@ -284,6 +285,60 @@ def test_what_methods_read_is_compared(f, monkeypatch):
         monkeypatch.setitem(globals(), "RATE", rate)
         value, gradient = both(X)
         assert np.isclose(value, f(X)) and np.allclose(gradient, differences(f, X), atol=1e-8)
+
+
+class Kept:
+    rate = 2.0
+
+
+kept, queue, chosen = Kept(), collections.deque([2.0]), {2.0}
+
+
+def with_default(x, factors=queue):
+    return x[0] * factors[0]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x[0] * queue[0] * sum(queue),
+        lambda x: x[0] * max(chosen) * (2.0 if 2.0 in chosen else 3.0),
+        with_default,
+        lambda x: x[0] * with_default(x),
+        lambda x: x[0] * type(kept).rate * getattr(type(kept), "rate"),  # noqa: B009
+        lambda x: x[0] * getattr(kept, "more", 1.0),
+        lambda x: x[0] * (2.0 if hasattr(kept, "more") else 3.0),
+        lambda x: x[0] * operator.attrgetter("rate")(kept),
+        lambda x: x[0] * max([kept], key=operator.attrgetter("rate")).rate,
+    ],
+    ids=range(9),
+)
+def test_what_is_outside_is_compared(f):
+    """Queues, sets, what arguments are that are left out, and attributes that come later."""
+    both = sdgrad.value_and_grad(f)
+    for k in (2.0, 5.0, 2.0):
+        queue[0], Kept.rate = k, k
+        chosen.clear()
+        chosen.add(k)
+        if k == 5.0:
+            kept.more = 3.0
+        elif hasattr(kept, "more"):
+            del kept.more
+        value, gradient = both(X)
+        assert np.isclose(value, f(X)) and np.allclose(gradient, differences(f, X), atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.int32, np.uint8])
+def test_integers_that_python_needs(kind):
+    def f(x, n):
+        table = {2: 1.5, 3: 2.5}
+        return np.sum(np.arange(n) * x[:n]) * table[n] + sum(x[0] ** k for k in range(n))
+
+    both = sdgrad.value_and_grad(f)
+    for n in (2, 3):
+        value, gradient = both(X, kind(n))
+        assert np.isclose(value, f(X, n))
+        assert np.allclose(gradient, differences(lambda x, n=n: f(x, n), X), atol=1e-8)
 
 
 # Iterators, and keys ----------------------------------------------------------------------------------------
