@@ -12,8 +12,8 @@ from sdgrad.api.gradient import checked
 from sdgrad.api.typed import P, R
 from sdgrad.convert.callables import name_of
 from sdgrad.convert.keywords import own_keywords
-from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.shown import short
+from sdgrad.record.special_methods import RecordingOperators
 from sdgrad.runtime.call.device_arrays import placed, run
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.prepared_calls import MISSING, PreparedCalls

@@ -21,8 +21,8 @@ from sdgrad.program.tree import Leaf, Program, children, walk, writes
 from sdgrad.program.window import Window, whole_window
 from sdgrad.record.custom import put, with_locals
 from sdgrad.record.function import record
-from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.recorder import Recorder
+from sdgrad.record.special_methods import RecordingOperators
 from sdgrad.record.values import Array, Number
 from sdgrad.symbolic.code import number_of
 

@@ -38,6 +38,8 @@ UPDATED: Mapping[str, Callable[[Any, Any], Any]] = {
     "BitXor": operator.ixor,
 }
 """What ``x += y`` and its kin bind ``x`` to, by the name of the operator in :mod:`ast`."""
+BINARY = {word: getattr(operator, f"__{of.__name__[1:]}__") for word, of in UPDATED.items()}
+UNARY = {"UAdd": operator.pos, "USub": operator.neg, "Invert": operator.invert}
 
 
 def remaining(parts: Iterable) -> Iterable:
@@ -181,9 +183,21 @@ class Operators:
         """Return the truth of a condition that decides what Python does."""
         return bool(value)
 
+    def condition(self, value: Any) -> Any:
+        """Return what has the truth of the condition of a ``while``."""
+        return value
+
     def iterate(self, iterable: Iterable) -> Iterable:
         """Return what a comprehension or a generator runs over."""
         return iterable
+
+    def iterable(self, value: Any) -> Any:
+        """Return what is unpacked."""
+        return value
+
+    def managed(self, value: Any) -> Any:
+        """Return what a ``with`` enters."""
+        return value
 
     # -- expressions
     def free(self, name: str, value: Any) -> Any:
@@ -223,6 +237,12 @@ class Operators:
 
     def compare(self, word: str, left: Any, right: Any) -> Any:
         return COMPARED[word](left, right)
+
+    def binary(self, word: str, left: Any, right: Any) -> Any:
+        return BINARY[word](left, right)
+
+    def unary(self, word: str, value: Any) -> Any:
+        return UNARY[word](value)
 
     def told(self, value: Any) -> Any:
         """Return what is shown of a value."""

@@ -26,6 +26,7 @@ from sdgrad.convert.liveness import mark
 from sdgrad.convert.lowering import PREFIX, RESULT, lowered
 from sdgrad.convert.scopes import bound, captured, locals_of, own_nodes
 from sdgrad.convert.source import Definition
+from sdgrad.convert.special_methods import SpecialMethods, looks_at_the_frame, unpacked
 from sdgrad.convert.texts import is_print, shown, shows, told
 from sdgrad.convert.trees import (
     OPERATORS,
@@ -42,9 +43,6 @@ from sdgrad.convert.trees import (
     thunk,
 )
 
-OF_A_FRAME = ("super", "locals", "vars", "dir", "eval", "exec", "globals")
-"""Functions that look at the frame that calls them."""
-
 COMPARISONS = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
     ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
@@ -59,7 +57,7 @@ def rewrite(definition: Definition, owner: str | None) -> Definition:
     return Rewriter(owner, [locals_of(definition)]).function(definition)
 
 
-class Rewriter(ast.NodeTransformer):
+class Rewriter(SpecialMethods):
     """Rewrite one function and those inside of it."""
 
     def __init__(self, owner: str | None, scopes: list[frozenset[str]]) -> None:
@@ -140,7 +138,8 @@ class Rewriter(ast.NodeTransformer):
             return self.generic_visit(node)
         names = self._names(node, node.body)
         handler = self._fresh("while")
-        test = ast.copy_location(method_call(handler, "test", self.visit(node.test)), node.test)
+        truth = self._operator("condition", self.visit(node.test), at=node.test)
+        test = ast.copy_location(method_call(handler, "test", truth), node.test)
         choice = ast.If(test, self.block(node.body), [])
         flags = constants(getattr(node, "sdgrad_flags", ()))
         head = constants(node.sdgrad_head)
@@ -221,7 +220,7 @@ class Rewriter(ast.NodeTransformer):
             names = names_of(node.targets[0])
             if names and (computes(node.value) or isinstance(node.value, ast.Tuple)):
                 node.value = self._operator("bound", constants(names), node.value, at=node.value)
-            return node
+            return unpacked(node)
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript | ast.Attribute):
             return self._stored(node.targets[0], node.value, node)
         value = self._fresh("value")
@@ -321,7 +320,7 @@ class Rewriter(ast.NodeTransformer):
         return self._call(node, shows(node.func))
 
     def _call(self, node: ast.Call, is_shown: bool) -> ast.expr:
-        if isinstance(node.func, ast.Name) and node.func.id in OF_A_FRAME:
+        if looks_at_the_frame(node):
             return node
         texts = [shown(a) for a in node.args] if is_shown else node.args
         node.args = [self.visit(told(a) if is_print(node.func) else a) for a in texts]
@@ -337,10 +336,6 @@ class Rewriter(ast.NodeTransformer):
             return self.generic_visit(node)
         parts = [thunk(self.visit(v)) for v in node.values]
         return self._operator("and_" if isinstance(node.op, ast.And) else "or_", *parts, at=node)
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        node.operand = self.visit(node.operand)
-        return self._operator("not_", node.operand, at=node) if isinstance(node.op, ast.Not) else node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         if len(node.ops) > 1 and binds(*node.comparators[1:]):

@@ -23,8 +23,8 @@ from sdgrad.program.custom_rule import custom_vjp
 from sdgrad.record.functions.on_demand import offer
 from sdgrad.record.functions.table import array, rule
 from sdgrad.record.nests import Form, flatten, matched, unflatten
-from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.recorder import Recorder
+from sdgrad.record.special_methods import RecordingOperators
 from sdgrad.record.stores import in_memory
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, Number, is_recorded

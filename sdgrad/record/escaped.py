@@ -6,7 +6,7 @@ from typing import Any
 
 from sdgrad.convert.operators import Operators
 from sdgrad.record.functions.table import active
-from sdgrad.record.operators import RecordingOperators
+from sdgrad.record.special_methods import RecordingOperators
 
 
 class Escaped(RecordingOperators):

@@ -26,12 +26,12 @@ from sdgrad.record.index_limits import IndexLimit, kept_limits
 from sdgrad.record.indexing import as_array
 from sdgrad.record.labels import labelled
 from sdgrad.record.nests import Form, returned
-from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.outside import Place
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import Fits, Hints, Restart
 from sdgrad.record.shown import located
+from sdgrad.record.special_methods import RecordingOperators
 from sdgrad.record.stores import fill
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.unusable import Unusable
@@ -179,7 +179,9 @@ def _argument(recorder: Recorder, name: str, value: Any) -> Any:
         symbol = recorder.symbol(_scalar(recorder, name, np.dtype(np.int64), weak, origin), f"{name}_value")
         recorder.hints.counts[str(symbol)] = (name, int(value))
         return Number(recorder, np.int64, weak, origin, expr=symbol)
-    return _scalar(recorder, name, np.asarray(value).dtype, weak, ONLY_DATA)
+    return _scalar(
+        recorder, name, np.asarray(value).dtype, weak, origin if isinstance(value, np.integer) else ONLY_DATA
+    )
 
 
 def _scalar(recorder: Recorder, name: str, dtype: np.dtype, weak: bool, origin: Origin) -> Number:

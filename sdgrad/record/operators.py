@@ -81,7 +81,7 @@ from sdgrad.record.written_out import WrittenOutFor, WrittenOutWhile
 MEMOIZED = type(functools.cache(len))
 
 
-class RecordingOperators(Operators):
+class ValueOperators(Operators):
     """Record with the recorder of the innermost function that this thread records.
 
     Functions inside of a converted one have its operators, and may be recorded on their own: they are differentiated.

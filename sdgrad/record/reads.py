@@ -6,6 +6,7 @@ each call; anything else is part of what the program was made for, and a change 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import BuiltinMethodType, MethodType, MethodWrapperType
@@ -130,7 +131,7 @@ class Reads:
         return value
 
     def add(self, owner: Any, key: Any, how: How, value: Any) -> None:
-        """Note that a value was read, and everything in it if it is a list or a dict."""
+        """Note that a value was read, and everything in it if it is a list, a dict or a set."""
         if id(owner) in self.own or id(value) in self.own or is_recorded(value):
             return
         place = (id(owner), key, how)
@@ -139,8 +140,10 @@ class Reads:
         self.found[place] = read = Read(owner, key, how, value)
         if isinstance(value, np.ndarray):
             self.arrays.setdefault(id(value), read)
-        elif isinstance(value, (list, tuple, dict)) and id(value) not in self.own:
+        elif isinstance(value, (list, tuple, dict, deque)):
             self._inside(value)
+        elif isinstance(value, (set, frozenset)):
+            self.add(value, None, "entries", tuple(value))
 
     def adopt(self, read: Read) -> Any:
         """Note what a function that is called here read outside, and return what is there now."""
@@ -202,7 +205,10 @@ class Reads:
             self.add(names, name, "item", value)
 
     def cells_of(self, function: Any) -> None:
-        """Note what the cells of a function from outside hold."""
+        """Note what the cells of a function from outside hold, and what it has for arguments that are left out."""
+        for name in ("__defaults__", "__kwdefaults__"):
+            if held := getattr(function, name):
+                self.add(function, name, "attribute", held)
         for cell in function.__closure__ or ():
             if is_filled(cell):
                 self.add(cell, None, "cell", cell.cell_contents)

@@ -12,8 +12,8 @@ from sdgrad.convert.callables import name_of
 from sdgrad.errors import ArgumentError, ParseError
 from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import array
-from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.recorder import Recorder
+from sdgrad.record.special_methods import RecordingOperators
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.closed_functions import ClosedFunction, OfFunction
 

@@ -28,8 +28,8 @@ from sdgrad.record.custom import Variables
 from sdgrad.record.functions.parts import tensor_of
 from sdgrad.record.functions.table import active, array, known
 from sdgrad.record.named_rule import NamedRule
-from sdgrad.record.operators import RecordingOperators
 from sdgrad.record.outside import shown_line
+from sdgrad.record.special_methods import RecordingOperators
 from sdgrad.record.values import RULES
 from sdgrad.solvers.algorithms import krylov
 from sdgrad.solvers.closed import Equation, tolerance

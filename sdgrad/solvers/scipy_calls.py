@@ -11,7 +11,7 @@ from scipy.optimize import OptimizeResult
 from sdgrad.errors import ParseError
 from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.table import active, array, own
-from sdgrad.record.operators import RecordingOperators
+from sdgrad.record.special_methods import RecordingOperators
 from sdgrad.solvers.closed import start_of, tolerance
 
 TOL = 1e-12  # where SciPy asks for less

@@ -17,7 +17,7 @@ from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.arguments import require
 from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import array, rule
-from sdgrad.record.operators import RecordingOperators
+from sdgrad.record.special_methods import RecordingOperators
 from sdgrad.solvers.algorithms.least_squares import levenberg_marquardt
 from sdgrad.solvers.implicit import NEWTON, recorded
 from sdgrad.solvers.scipy_calls import accuracy, found, of_array, refuse, vector, wide

@@ -14,7 +14,7 @@ from sdgrad.program.naming import returned
 from sdgrad.record.calls import WorksInside, works_inside
 from sdgrad.record.functions.arguments import constant
 from sdgrad.record.functions.table import array, known, own, rule
-from sdgrad.record.operators import RecordingOperators
+from sdgrad.record.special_methods import RecordingOperators
 from sdgrad.record.values import is_recorded
 from sdgrad.solvers.algorithms.kronrod import GK15, GK21
 from sdgrad.solvers.algorithms.quadrature import visit

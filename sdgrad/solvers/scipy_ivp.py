@@ -12,7 +12,7 @@ from sdgrad.errors import ParseError
 from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.arguments import constant
 from sdgrad.record.functions.table import array, own, rule
-from sdgrad.record.operators import RecordingOperators
+from sdgrad.record.special_methods import RecordingOperators
 from sdgrad.solvers import ivp
 from sdgrad.solvers.scipy_calls import found, own_array, refuse
 

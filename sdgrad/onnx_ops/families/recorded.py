@@ -20,7 +20,7 @@ from sdgrad.record.builder import Builder
 from sdgrad.record.calls import works_inside
 from sdgrad.record.elements import Declined
 from sdgrad.record.function import record
-from sdgrad.record.operators import RecordingOperators
+from sdgrad.record.special_methods import RecordingOperators
 from sdgrad.record.tensors import Tensor
 from sdgrad.runtime.call.checks import Checks
 

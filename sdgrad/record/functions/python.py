@@ -138,7 +138,7 @@ def extreme(ufunc: np.ufunc, own: Any) -> Any:
                 return given_by(ufunc, own, given, keys)
             return given[own(range(len(given)), key=keys.__getitem__)]
         if not holds_recorded(given):
-            return own(*values, **kwargs)
+            return own(*([given] if len(values) == 1 else given), **kwargs)  # an iterator has been read
         found = given[0]
         for value in given[1:]:
             found = _first_unless_beaten(ufunc, own, operand(found), operand(value))
@@ -185,14 +185,18 @@ def ordered(values: Any, /, *, key: Any = None, reverse: bool = False) -> list[A
     """Return what ``sorted`` is: numbers are sorted by the program, other things by keys that are known."""
     parts = list(values)
     keys = parts if key is None else [key(p) for p in parts]
-    first = [k[0] if isinstance(k, tuple) and k else k for k in keys]
-    if not holds_recorded(first) and len(set(first)) == len(first):
+    first = [k[0] if isinstance(k, (tuple, list)) and k else k for k in keys]
+    if holds_recorded(keys) and not holds_recorded(first) and len(set(first)) == len(first):
         keys = first  # the first of each tuple decides
     if not holds_recorded(keys):
         places = builtins.sorted(range(len(parts)), key=keys.__getitem__, reverse=reverse)
         return [parts[k] for k in places]
-    if key is not None or not all(map(is_value, parts)):
+    if not all(map(is_value, [*parts, *keys])):
         raise ParseError("sorted by values that only a run knows, of what are no numbers: use np.argsort")
+    if key is not None:
+        sign = -1 if reverse else 1  # in both orders, of equal ones the first comes first
+        order = np.argsort(np.multiply(array(keys), sign), kind="stable")
+        return list(array(parts)[order])
     found = list(np.sort(array(parts)))
     return found[::-1] if reverse else found
 

@@ -158,7 +158,11 @@ def array(value: Any) -> Array:
         return active().outside(value)
     if value is None or isinstance(value, (str, bytes)):
         raise TypeError(f"a number or an array is needed here, not {value!r}")
-    return active().known(np.asarray(value))
+    found = np.asarray(value)
+    if found.dtype == object and not isinstance(value, (np.ndarray, list, tuple)):
+        more = "give its class '__array_ufunc__ = None', so that its own operators are asked"
+        raise ParseError(f"a number or an array is needed here, not an object ({type(value).__name__}): {more}")
+    return active().known(found)
 
 
 def known(value: Any) -> Any:

@@ -18,7 +18,7 @@ from sdgrad.errors import ArgumentError
 from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.detached import detached
 from sdgrad.record.functions.table import active, array, known
-from sdgrad.record.operators import RecordingOperators
+from sdgrad.record.special_methods import RecordingOperators
 from sdgrad.solvers.algorithms.events import follow, if_there
 from sdgrad.solvers.closed import Closed
 from sdgrad.solvers.implicit import recorded, shaped, zeros

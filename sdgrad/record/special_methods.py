@@ -1,0 +1,275 @@
+"""Convert the methods that Python calls by itself, for operators, iteration, attributes and ``with``, as others are.
+
+Where nobody converts them, they see recorded values in loops and branches that Python runs, and what they read outside
+of the function is not noticed when it changes.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType, MethodType
+from typing import Any
+
+from sdgrad.convert.operators import BINARY, UPDATED, Handler, Names
+from sdgrad.record.choices import Choice
+from sdgrad.record.libraries import is_hashable, is_known, is_users, method_of
+from sdgrad.record.operators import ValueOperators
+from sdgrad.record.reads import NOTHING
+from sdgrad.record.values import Array, Number
+
+UNARY = {"USub": "__neg__", "UAdd": "__pos__", "Invert": "__invert__"}
+COMPARED = {
+    "<": ("__lt__", "__gt__"), "<=": ("__le__", "__ge__"), ">": ("__gt__", "__lt__"), ">=": ("__ge__", "__le__"),
+    "==": ("__eq__", "__eq__"), "!=": ("__ne__", "__ne__"),
+}  # fmt: skip
+BY_FUNCTION: dict[Any, str] = {
+    len: "__len__", abs: "__abs__", round: "__round__", float: "__float__", int: "__int__", complex: "__complex__",
+    next: "__next__", reversed: "__reversed__",
+}  # fmt: skip
+ITERATING = {list, tuple, set, frozenset, sum, sorted, max, min, any, all, iter, enumerate, zip}
+APPLYING = {map, filter, functools.reduce, itertools.starmap, itertools.takewhile, itertools.dropwhile}
+CALLED = (FunctionType, MethodType, functools.partial, operator.attrgetter)
+BY_OPERATOR: dict[Any, str] = {of: word for word, of in BINARY.items()}
+
+
+def special(owner: Any, name: str) -> FunctionType | None:
+    """Return the method of a user's class that Python would call; None of what is no user's."""
+    found = method_of(type(owner), name) if is_users(type(owner)) else None
+    return found if isinstance(found, FunctionType) and not is_known(found) else None
+
+
+def names_of(word: str) -> tuple[str, str]:
+    """Return the methods of both operands: ``__add__`` and ``__radd__``."""
+    name = BINARY[word].__name__.strip("_")
+    return f"__{name}__", f"__r{name}__"
+
+
+def _leaves_to(owner: Any, operand: Any) -> bool:
+    """True of recorded values that leave an operator to the other operand, as those of NumPy do."""
+    if isinstance(owner, Number) or isinstance(owner, Array) and not owner.ndim:
+        return True
+    kind = type(operand)
+    return isinstance(owner, Array) and (
+        getattr(kind, "__array_ufunc__", operand) is None or hasattr(kind, "__array_priority__")
+    )
+
+
+class Managed:
+    """Enter and leave an object as ``with`` does."""
+
+    def __init__(self, operators: RecordingOperators, value: Any) -> None:
+        self.operators, self.value = operators, value
+
+    def __enter__(self) -> Any:
+        return self.operators.call(method_of(type(self.value), "__enter__"), self.value)
+
+    def __exit__(self, *error: object) -> Any:
+        return self.operators.call(method_of(type(self.value), "__exit__"), self.value, *error)
+
+
+class RecordingOperators(ValueOperators):
+    """Call the methods of users' classes, where they have some for what is done to a value."""
+
+    # -- operators
+    def binary(self, word: str, left: Any, right: Any) -> Any:
+        names, plain = names_of(word), super().binary
+        return self._of_two(names, left, right, type(left) is not type(right), lambda: plain(word, left, right))
+
+    def unary(self, word: str, value: Any) -> Any:
+        method = special(value, UNARY[word])
+        return super().unary(word, value) if method is None else self.call(method, value)
+
+    def compare(self, word: str, left: Any, right: Any) -> Any:
+        if word in ("in", "not in"):
+            return self._contained(word, left, right)
+        plain = super().compare
+        if word == "!=" and special(left, "__ne__") is None and special(left, "__eq__") is not None:
+            return self.not_(self.compare("==", left, right))
+        if word not in COMPARED:
+            return plain(word, left, right)
+        return self._of_two(COMPARED[word], left, right, True, lambda: plain(word, left, right))
+
+    def _contained(self, word: str, left: Any, right: Any) -> Any:
+        method = special(right, "__contains__")
+        if method is None:
+            return super().compare(word, left, self.iterable(right))
+        found = self.condition(self.call(method, right, left))
+        return found if word == "in" else self.not_(found)
+
+    def _of_two(self, names: tuple[str, str], left: Any, right: Any, both: bool, plain: Callable[[], Any]) -> Any:
+        """Return what an operator gives, by a method of the left operand or by one of the right operand.
+
+        :param both: the right operand may answer.
+        """
+        own, other = names
+        if special(left, own) is None and special(right, other) is None:
+            return plain()
+        asked = [(left, own, right)]
+        if both:
+            kinds = type(left), type(right)
+            special_case = kinds[0] is not kinds[1] and issubclass(kinds[1], kinds[0])
+            asked.insert(0 if special_case else 1, (right, other, left))
+        for owner, name, operand in asked:
+            found = self._answer(owner, name, operand)
+            if found is not NotImplemented:
+                return found
+        return plain()  # which raises an error, or compares identities
+
+    def _answer(self, owner: Any, name: str, operand: Any) -> Any:
+        """Return what a method of an operand gives; NotImplemented if it leaves the operator to the other one."""
+        if (method := special(owner, name)) is not None:
+            return self.call(method, owner, operand)
+        native = getattr(type(owner), name, None)
+        return NotImplemented if native is None or _leaves_to(owner, operand) else native(owner, operand)
+
+    def update(self, word: str, value: Any, by: Any) -> Any:
+        method = special(value, f"__{UPDATED[word].__name__}__")
+        if method is not None and (found := self.call(method, value, by)) is not NotImplemented:
+            return found
+        own, other = names_of(word)
+        if special(value, own) is not None or special(by, other) is not None:
+            return self.binary(word, value, by)
+        return super().update(word, value, by)
+
+    # -- truth
+    def condition(self, value: Any) -> Any:
+        if (method := special(value, "__bool__")) is not None:
+            return self.call(method, value)
+        method = special(value, "__len__")
+        return value if method is None else self.compare("!=", self.call(method, value), 0)
+
+    def branch(self, condition: Any, names: Names, later: Names) -> Handler:
+        return super().branch(self.condition(condition), names, later)
+
+    def choose(self, condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        return super().choose(self.condition(condition), then, otherwise)
+
+    def check(self, condition: Any, message: Callable[[], Any] | None) -> None:
+        super().check(self.condition(condition), message)
+
+    def truth(self, value: Any) -> bool:
+        return super().truth(self.condition(value))
+
+    def not_(self, value: Any) -> Any:
+        return super().not_(self.condition(value))
+
+    # -- iteration
+    def for_(self, iterable: Iterable, bound: Names, flags: Names, head: Names, names: Names, later: Names) -> Handler:
+        return super().for_(self.iterable(iterable), bound, flags, head, names, later)
+
+    def iterate(self, iterable: Iterable) -> Iterable:
+        return super().iterate(self.iterable(iterable))
+
+    def iterable(self, value: Any) -> Any:
+        """Return what an object iterates over; all else as it is."""
+        method = special(value, "__iter__")
+        found = value if method is None else self.call(method, value)
+        return found if special(found, "__next__") is None else self._steps(found)
+
+    def _steps(self, iterator: Any) -> Iterator[Any]:
+        while True:
+            try:
+                item = self.call(method_of(type(iterator), "__next__"), iterator)
+            except StopIteration:
+                return
+            yield item
+
+    # -- parts
+    def item(self, owner: Any, index: Any) -> Any:
+        method = special(owner, "__getitem__")
+        if method is None or isinstance(index, Choice):
+            return super().item(owner, index)
+        return self.call(method, owner, index)
+
+    def store(self, owner: Any, index: Any, value: Any) -> None:
+        method = special(owner, "__setitem__")
+        if method is None:
+            return super().store(owner, index, value)
+        return self.call(method, owner, index, value)
+
+    def attribute(self, owner: Any, name: str) -> Any:
+        if not is_users(type(owner)):
+            return super().attribute(owner, name)
+        found, held = method_of(type(owner), name), getattr(owner, "__dict__", {})
+        if isinstance(found, property) and isinstance(found.fget, FunctionType):
+            return self.call(found.fget, owner)
+        if isinstance(found, functools.cached_property) and name not in held and id(owner) in self.recorder.reads.own:
+            held[name] = self.call(found.func, owner)
+        getter, setter = special(found, "__get__"), special(found, "__set__")
+        if getter is not None and (setter is not None or name not in held):
+            return self.call(getter, found, owner, type(owner))
+        missing = special(owner, "__getattr__")
+        if found is None and missing is not None and name not in held:
+            return self.call(missing, owner, name)
+        return super().attribute(owner, name)
+
+    def set_attribute(self, owner: Any, name: str, value: Any) -> None:
+        found = method_of(type(owner), name) if is_users(type(owner)) else None
+        if isinstance(found, property) and isinstance(found.fset, FunctionType):
+            return self.call(found.fset, owner, value)
+        if (setter := special(found, "__set__")) is not None:
+            return self.call(setter, found, owner, value)
+        return super().set_attribute(owner, name, value)
+
+    # -- calls
+    def managed(self, value: Any) -> Any:
+        entered = special(value, "__enter__") is not None and special(value, "__exit__") is not None
+        return Managed(self, value) if entered else value
+
+    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if not args or isinstance(function, Choice) or not is_hashable(function):
+            return super().call(function, *args, **kwargs)
+        if isinstance(function, operator.attrgetter):
+            found = [functools.reduce(self.attribute, n.split("."), args[0]) for n in function.__reduce__()[1]]
+            return found[0] if len(found) == 1 else tuple(found)
+        if function in APPLYING:
+            args = (functools.partial(self.call, args[0]), *map(self.iterable, args[1:]))
+        elif isinstance(kwargs.get("key"), CALLED):
+            kwargs["key"] = functools.partial(self.call, kwargs["key"])
+        elif function is getattr and isinstance(args[1], str):
+            return self._attribute_or(*args)
+        elif function is sum and isinstance(args[0], (list, tuple)) and any(is_users(type(a)) for a in args[0]):
+            start = args[1] if len(args) > 1 else kwargs.get("start", 0)
+            return functools.reduce(functools.partial(self.binary, "Add"), args[0], start)
+        elif any(is_users(type(a)) for a in args):
+            return self._of_object(function, args, kwargs)
+        return super().call(function, *args, **kwargs)
+
+    def _of_object(self, function: Any, args: tuple, kwargs: dict) -> Any:
+        """Return a function of an object of a user's, which may have a method for it."""
+        method = special(args[0], BY_FUNCTION.get(function, ""))
+        if method is not None:
+            return self.call(method, *args, **kwargs)
+        if function is vars:
+            return self.attribute(args[0], "__dict__")
+        if function is type and len(args) == 1:
+            return type(args[0])
+        if function is hasattr:
+            return self._attribute_or(*args, NOTHING) is not NOTHING
+        if function in BY_OPERATOR and len(args) == 2:
+            return self.binary(BY_OPERATOR[function], *args)
+        if function in ITERATING and (len(args) == 1 or function not in (max, min)):
+            args = tuple(map(self.iterable, args))
+        elif function is bool:
+            args = tuple(map(self.condition, args))
+        return super().call(function, *args, **kwargs)
+
+    def _attribute_or(self, owner: Any, name: str, *default: Any) -> Any:
+        try:
+            return self.attribute(owner, name)
+        except AttributeError:
+            if not default:
+                raise
+            if is_users(type(owner)):
+                self.recorder.reads.add(owner, name, "attribute", NOTHING)
+            return default[0]
+
+    def _argument(self, value: Any) -> Any:
+        if isinstance(value, MethodType) and isinstance(value.__func__, FunctionType) and not is_known(value.__func__):
+            return MethodType(self.converted(value.__func__), value.__self__)
+        if isinstance(value, functools.partial):
+            return functools.partial(self._argument(value.func), *value.args, **value.keywords)
+        return super()._argument(value)
