@@ -39,7 +39,7 @@ UPDATED: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 """What ``x += y`` and its kin bind ``x`` to, by the name of the operator in :mod:`ast`."""
 BINARY = {word: getattr(operator, f"__{of.__name__[1:]}__") for word, of in UPDATED.items()}
-UNARY = {"UAdd": operator.pos, "USub": operator.neg, "Invert": operator.invert}
+UNARY: Mapping[str, Callable[[Any], Any]] = {"UAdd": operator.pos, "USub": operator.neg, "Invert": operator.invert}
 
 
 def remaining(parts: Iterable) -> Iterable:
