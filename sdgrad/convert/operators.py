@@ -244,6 +244,10 @@ class Operators:
     def unary(self, word: str, value: Any) -> Any:
         return UNARY[word](value)
 
+    def formatted(self, value: Any) -> Any:
+        """Return what becomes a part of a text."""
+        return value
+
     def told(self, value: Any) -> Any:
         """Return what is shown of a value."""
         return value

@@ -26,6 +26,11 @@ class SpecialMethods(ast.NodeTransformer):
             return located(operator_call("not_", node.operand), node)
         return located(operator_call("unary", ast.Constant(type(node.op).__name__), node.operand), node)
 
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.FormattedValue:
+        node.value = located(operator_call("formatted", self.visit(node.value)), node.value)
+        node.format_spec = self.visit(node.format_spec) if node.format_spec is not None else None
+        return node
+
     def visit_withitem(self, node: ast.withitem) -> ast.withitem:
         managed = located(operator_call("managed", self.visit(node.context_expr)), node.context_expr)
         return ast.withitem(managed, self.visit(node.optional_vars) if node.optional_vars is not None else None)

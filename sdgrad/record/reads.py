@@ -6,10 +6,10 @@ each call; anything else is part of what the program was made for, and a change 
 
 from __future__ import annotations
 
-from collections import deque
+from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import BuiltinMethodType, MethodType, MethodWrapperType
+from types import BuiltinMethodType, MappingProxyType, MethodType, MethodWrapperType
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +24,8 @@ from sdgrad.record.values import is_recorded
 How = Literal["item", "attribute", "cell", "length", "entries"]
 NOTHING = object()
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
+MAPPINGS = (dict, UserDict, ChainMap, MappingProxyType)
+SEQUENCES = (list, tuple, deque, UserList)
 METHODS = (MethodType, BuiltinMethodType, MethodWrapperType)
 MOST = 100_000  # entries of lists that are looked at
 
@@ -140,7 +142,7 @@ class Reads:
         self.found[place] = read = Read(owner, key, how, value)
         if isinstance(value, np.ndarray):
             self.arrays.setdefault(id(value), read)
-        elif isinstance(value, (list, tuple, dict, deque)):
+        elif isinstance(value, (*SEQUENCES, *MAPPINGS)):
             self._inside(value)
         elif isinstance(value, (set, frozenset)):
             self.add(value, None, "entries", tuple(value))
@@ -155,12 +157,12 @@ class Reads:
     def _inside(self, value: Any) -> None:
         if len(self.found) > MOST:
             return
-        if not isinstance(value, dict) and all(isinstance(v, PLAIN) for v in value):
+        if not isinstance(value, MAPPINGS) and all(isinstance(v, PLAIN) for v in value):
             self.add(value, None, "entries", tuple(value))
             return
         if not isinstance(value, tuple):
             self.add(value, None, "length", len(value))
-        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+        for key, part in value.items() if isinstance(value, MAPPINGS) else enumerate(value):
             self.add(value, key, "item", part)
 
     def copy(self, value: Any, met: Callable[[Any], Any]) -> Any:
@@ -198,6 +200,11 @@ class Reads:
                 )
             original.clear()
             original.update(copy) if isinstance(original, dict) else original.extend(copy)
+
+    def item_of(self, owner: Mapping[str, Any], name: str) -> Any:
+        """Return an entry of a dict from outside, and note that it was read."""
+        self.add(owner, name, "item", owner[name])
+        return owner[name]
 
     def globals_of(self, name: str, value: Any, names: Mapping[str, Any]) -> None:
         """Note that a global name was read."""

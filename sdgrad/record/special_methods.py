@@ -6,12 +6,14 @@ of the function is not noticed when it changes.
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Iterator
-from types import FunctionType, MethodType
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import FunctionType, MemberDescriptorType, MethodType
+from typing import Any, cast
 
 from sdgrad.convert.operators import BINARY, UPDATED, Handler, Names
 from sdgrad.record.choices import Choice
@@ -31,6 +33,11 @@ BY_FUNCTION: dict[Any, str] = {
 }  # fmt: skip
 ITERATING = {list, tuple, set, frozenset, sum, sorted, max, min, any, all, iter, enumerate, zip}
 APPLYING = {map, filter, functools.reduce, itertools.starmap, itertools.takewhile, itertools.dropwhile}
+LOOKING = {
+    repr, str, ascii, format, hash, sorted, min, max, copy.copy, copy.deepcopy,
+    dataclasses.replace, dataclasses.asdict, dataclasses.astuple,
+}  # fmt: skip
+"""Functions that look at an object by methods which Python calls by itself."""
 CALLED = (FunctionType, MethodType, functools.partial, operator.attrgetter)
 BY_OPERATOR: dict[Any, str] = {of: word for word, of in BINARY.items()}
 
@@ -105,8 +112,15 @@ class RecordingOperators(ValueOperators):
         :param both: the right operand may answer.
         """
         own, other = names
-        if special(left, own) is None and special(right, other) is None:
-            return plain()
+        methods = [m for m in (special(left, own), special(right, other)) if m is not None]
+        if any(m.__code__.co_filename == "<string>" for m in methods):  # of a dataclass
+            self.seen(left, right)
+        elif methods:
+            return self._of_methods(names, left, right, both, plain)
+        return plain()
+
+    def _of_methods(self, names: tuple[str, str], left: Any, right: Any, both: bool, plain: Callable[[], Any]) -> Any:
+        own, other = names
         asked = [(left, own, right)]
         if both:
             kinds = type(left), type(right)
@@ -133,6 +147,35 @@ class RecordingOperators(ValueOperators):
         if special(value, own) is not None or special(by, other) is not None:
             return self.binary(word, value, by)
         return super().update(word, value, by)
+
+    # -- what is looked at as it stands
+    def seen(self, *objects: Any) -> None:
+        """Note all that users' objects hold: something is found out about them by code that is not converted."""
+        left, known = [x for x in objects if is_users(type(x))], set()
+        while left:
+            owner = left.pop()
+            if id(owner) in known or isinstance(owner, (type, FunctionType)):
+                continue
+            known.add(id(owner))
+            parts = {n: v for kind in type(owner).__mro__ for n, v in vars(kind).items()}
+            slots = [n for n, v in parts.items() if type(v) is MemberDescriptorType and hasattr(owner, n)]
+            for name in [*getattr(owner, "__dict__", ()), *slots]:
+                value = getattr(owner, name)
+                self.recorder.reads.add(owner, name, "attribute", value)
+                left += [value] if is_users(type(value)) else []
+
+    def formatted(self, value: Any) -> Any:
+        self.seen(value)
+        return value
+
+    def and_(self, *parts: Callable[[], Any]) -> Any:
+        return super().and_(*(functools.partial(self._decided_by, part) for part in parts))
+
+    def or_(self, *parts: Callable[[], Any]) -> Any:
+        return super().or_(*(functools.partial(self._decided_by, part) for part in parts))
+
+    def _decided_by(self, part: Callable[[], Any]) -> Any:
+        return self.formatted(part())
 
     # -- truth
     def condition(self, value: Any) -> Any:
@@ -180,6 +223,12 @@ class RecordingOperators(ValueOperators):
     # -- parts
     def item(self, owner: Any, index: Any) -> Any:
         method = special(owner, "__getitem__")
+        if is_users(type(index)) and method is None:
+            own = None if isinstance(owner, Mapping) else special(index, "__index__")
+            self.seen(index)
+            index = index if own is None else self.call(own, index)
+        if type(owner) is dict and "__builtins__" in owner and index in owner:
+            return self.met(self.recorder.reads.item_of(owner, index))
         if method is None or isinstance(index, Choice):
             return super().item(owner, index)
         return self.call(method, owner, index)
@@ -204,6 +253,8 @@ class RecordingOperators(ValueOperators):
         missing = special(owner, "__getattr__")
         if found is None and missing is not None and name not in held:
             return self.call(missing, owner, name)
+        if found is not None and name not in held and id(owner) in self.recorder.reads.own:
+            self.recorder.reads.add(type(owner), name, "attribute", getattr(type(owner), name))
         return super().attribute(owner, name)
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:
@@ -225,6 +276,12 @@ class RecordingOperators(ValueOperators):
         if isinstance(function, operator.attrgetter):
             found = [functools.reduce(self.attribute, n.split("."), args[0]) for n in function.__reduce__()[1]]
             return found[0] if len(found) == 1 else tuple(found)
+        if function in LOOKING:
+            self.seen(*args, *(part for a in args if isinstance(a, (list, tuple)) for part in a))
+        if isinstance(function, functools.partial):
+            self.recorder.reads.add(function, "keywords", "attribute", function.keywords)
+        if isinstance(function, operator.methodcaller):
+            return self._method_called(function, args[0])
         if function in APPLYING:
             args = (functools.partial(self.call, args[0]), *map(self.iterable, args[1:]))
         elif isinstance(kwargs.get("key"), CALLED):
@@ -237,6 +294,12 @@ class RecordingOperators(ValueOperators):
         elif any(is_users(type(a)) for a in args):
             return self._of_object(function, args, kwargs)
         return super().call(function, *args, **kwargs)
+
+    def _method_called(self, caller: operator.methodcaller, owner: Any) -> Any:
+        made, rest = cast(tuple[Any, tuple], caller.__reduce__())
+        given, keywords = (made.args, made.keywords) if isinstance(made, functools.partial) else ((), {})
+        given = (*given, *rest)
+        return self.call(self.attribute(owner, given[0]), *given[1:], **keywords)
 
     def _of_object(self, function: Any, args: tuple, kwargs: dict) -> Any:
         """Return a function of an object of a user's, which may have a method for it."""

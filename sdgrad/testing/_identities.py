@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sdgrad.testing._checks import Gradient, begun, inner, reverse_gradients, tangent_product, tolerances
-from sdgrad.testing._differences import derivative, make_problem, name_of, random_like
+from sdgrad.testing._differences import Problem, derivative, make_problem, name_of, random_like
 from sdgrad.testing._report import GradientCheckError, table
 
 
@@ -104,16 +104,7 @@ def taylor_test(
     problem = make_problem(f, args, kwargs, reference, wrt, rng, comm)
     direction = {i: random_like(args[i], rng) for i in problem.active}
     found = reverse_gradients(f, args, kwargs, problem, gradient, tolerances(args, None, None))
-    slope = problem.total(sum(inner(found[i], u) for i, u in direction.items()))
-    start, rounding = problem.scalar(problem.args)
-    precision = max(float(np.finfo(np.asarray(args[i]).dtype).eps) for i in problem.active)
-    size = problem.total(sum(_size(found[i], u) for i, u in direction.items()))
-    remainders, noise = [], []
-    for h in steps:
-        value, _ = problem.scalar(problem.moved(h, direction))
-        remainders.append(abs(value.real - start.real - h * slope))
-        noise.append(20 * rounding + 20 * precision * h * size)
-    result = Taylor(tuple(steps), tuple(remainders), _order(steps, remainders, noise))
+    result = _remainders(problem, direction, found, steps)
     if not result.order >= least_order:
         raise GradientCheckError(
             f"the remainder of {name_of(f)} shrinks with the power {result.order:.3f} of the step, "
@@ -121,6 +112,22 @@ def taylor_test(
             result,
         )
     return result
+
+
+def _remainders(
+    problem: Problem, direction: Mapping[int, np.ndarray], found: Sequence[Any], steps: Sequence[float]
+) -> Taylor:
+    """Return what the linear term leaves unexplained at each step."""
+    slope = problem.total(sum(inner(found[i], u) for i, u in direction.items()))
+    size = problem.total(sum(_size(found[i], u) for i, u in direction.items()))
+    start, rounding = problem.scalar(problem.args)
+    precision = max(float(np.finfo(np.asarray(found[i]).dtype).eps) for i in problem.active)
+    remainders, noise = [], []
+    for h in steps:
+        value, _ = problem.scalar(problem.moved(h, direction))
+        remainders.append(abs(value.real - start.real - h * slope))
+        noise.append(20 * rounding + 20 * precision * h * size)
+    return Taylor(tuple(steps), tuple(remainders), _order(steps, remainders, noise))
 
 
 def _size(g: Any, u: np.ndarray) -> float:
