@@ -1,4 +1,5 @@
-"""Record loops that append to lists: what a trip appends goes into an array, of which the list has the parts.
+"""Record loops that append to lists, or fill them from the front: what a trip adds goes into an array, whose parts the
+list has.
 
 While the body is recorded, the list holds nothing that can be read: a body that reads what it has appended, or how
 much, is written out by Python instead. Afterwards a list is known by its parts, so that what takes all of them
@@ -24,7 +25,7 @@ from sdgrad.record.values import Array, Number, Storage
 
 Carried = Sequence[tuple[Cell, Any]]
 LEAST = 3  # trips from which on an array pays
-APPENDING = ("append", "extend")
+ADDING = ("append", "extend", "insert")
 
 
 class Hidden(Unusable):
@@ -51,6 +52,25 @@ def shown(*values: Any) -> None:
             value.refuse()
 
 
+def handed(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Have a loop written out if a list that it adds to is handed to a function, or gets something in its middle."""
+    owner = getattr(function, "__self__", None)
+    if not isinstance(owner, list) or function.__name__ not in ADDING:
+        shown(*args, *kwargs.values())
+    elif function.__name__ == "insert" and not (args and type(args[0]) is int and args[0] == 0):
+        shown(owner)
+
+
+@dataclass
+class Added:
+    """What a loop adds to a list in each trip, in front and at the end: values of the last one, and where they are."""
+
+    held: Held
+    before: list[Any]
+    front: list[tuple[Any, list[Any]]]
+    end: list[tuple[Any, list[Any]]]
+
+
 @dataclass
 class Growth:
     """The lists that a loop appends to.
@@ -63,7 +83,7 @@ class Growth:
     site: Any
     trips: int
     hidden: list[tuple[Held, list[Any]]] = field(default_factory=list)
-    appended: list[tuple[Held, list[Any], list[Any]]] = field(default_factory=list)
+    added: list[Added] = field(default_factory=list)
 
     def begin(self, python: PythonState) -> bool:
         """Hide what the lists hold that are known to grow; True if there are any."""
@@ -79,7 +99,8 @@ class Growth:
         hints, values = self.recorder.hints, list(now.values())
         before = list(held.content.values())
         grown = isinstance(held.owner, list) and len(values) > len(before)
-        same = grown and all(a is b for a, b in zip(values, before, strict=False))
+        starts = range(len(values) - len(before) + 1) if grown else ()
+        same = any(all(a is b for a, b in zip(values[k:], before, strict=False)) for k in starts)
         if not same or self.trips < LEAST or self.site in hints.unlisted:
             return False
         known = hints.lists.setdefault(self.site, set())
@@ -89,21 +110,24 @@ class Growth:
         raise Restart(hints)
 
     def end(self, ordinal: Number, handed_on: Carried, versions: Mapping[int, int]) -> bool:
-        """Write what the trip has appended to arrays; False if that cannot be done.
+        """Write what the trip has added to arrays; False if that cannot be done.
 
         :param ordinal: of the trip, from zero.
         :param handed_on: the memory of names that trips hand on, with what this one leaves.
         :param versions: how often arrays had been written when the trip began, by identity of their memory.
         """
         for held, before in self.hidden:
-            first, *new = held.owner or [None]
-            if type(first) is not Hidden or any(type(v) is Hidden for v in new):
+            places = [k for k, value in enumerate(held.owner) if type(value) is Hidden]
+            if len(places) != 1:
                 return False
-            kept = [self._kept(value, ordinal, handed_on, versions) for value in new]
-            if any(k is None for k in kept):
+            (at,) = places
+            new = [*held.owner[:at], *held.owner[at + 1 :]]
+            kept = [k for value in new if (k := self._kept(value, ordinal, handed_on, versions)) is not None]
+            if len(kept) < len(new):
                 return False
-            held.owner[:] = [first]
-            self.appended.append((held, before, list(zip(new, kept, strict=True))))
+            held.owner[:] = [held.owner[at]]
+            both = list(zip(new, kept, strict=True))
+            self.added.append(Added(held, before, both[:at], both[at:]))
         return True
 
     def _kept(self, value: Any, ordinal: Number, handed_on: Carried, versions: Mapping[int, int]) -> list[Any] | None:
@@ -148,9 +172,11 @@ class Growth:
 
     def after(self) -> None:
         """Give each list its parts."""
-        for held, before, new in self.appended:
-            items = [self._item(value, kept, k) for k in range(self.trips) for value, kept in new]
-            held.owner[:] = [*before, *items]
+        trips = range(self.trips)
+        for new in self.added:
+            front = [self._item(value, kept, k) for k in reversed(trips) for value, kept in new.front]
+            end = [self._item(value, kept, k) for k in trips for value, kept in new.end]
+            new.held.owner[:] = [*front, *new.before, *end]
 
     def _item(self, value: Any, kept: Sequence[Any], k: int) -> Any:
         parts = [
@@ -160,7 +186,7 @@ class Growth:
         return rebuilt(value, iter(parts))
 
     def _part(self, old: Any, whole: Array, k: int) -> Any:
-        """Return what one trip has appended."""
+        """Return what one trip has added."""
         if is_array(old):
             part: Any = item(whole, k)
         else:
@@ -178,6 +204,12 @@ def _storage(value: Any) -> Any:
     return value.storage if isinstance(value, Array) else None
 
 
+def _place(recorder: Recorder, one: Sequence[Any], whole: Array) -> int | None:
+    """Return which part of an array the only one of some values is; None if it is none, or there is no value."""
+    own = recorder.listed.get(id(one[0])) if one else None
+    return own[2] if own is not None and own[1] is whole else None
+
+
 def runs(recorder: Recorder, parts: Sequence[Any]) -> list[Any]:
     """Return parts in order, those of one array that follow each other as one: (array, count), or (part, 0)."""
     found: list[Any] = []
@@ -189,13 +221,12 @@ def runs(recorder: Recorder, parts: Sequence[Any]) -> list[Any]:
             k += 1
             continue
         _, whole, first = own
-        count = 1
-        while k + count < len(parts):
-            following = recorder.listed.get(id(parts[k + count]))
-            if following is None or following[1] is not whole or following[2] != first + count:
-                break
+        count, step = 1, -1 if _place(recorder, parts[k + 1 : k + 2], whole) == first - 1 else 1
+        while _place(recorder, parts[k + count : k + count + 1], whole) == first + step * count:
             count += 1
-        found.append((view(whole, [slice(first, first + count), *[slice(None)] * (whole.ndim - 1)]), count))
+        last = first + step * count
+        along = slice(first, last if last >= 0 else None, step)
+        found.append((view(whole, [along, *[slice(None)] * (whole.ndim - 1)]), count))
         k += count
     return found
 

@@ -41,7 +41,7 @@ from sdgrad.record.functions.table import (
     wrapped,
 )
 from sdgrad.record.graphs import call_graph, is_graph, of_dace, sized
-from sdgrad.record.growth import APPENDING, shown
+from sdgrad.record.growth import ADDING, handed, shown
 from sdgrad.record.guards import guarded
 from sdgrad.record.labels import label
 from sdgrad.record.libraries import (
@@ -160,7 +160,7 @@ class ValueOperators(Operators):
         if isinstance(owner, Choice):
             return each(self.choose, owner, lambda option: self.attribute(option, name), no_attribute(name))
         owner = self.inner(owner)
-        if type(owner) is list and name not in APPENDING:
+        if type(owner) is list and name not in ADDING:
             shown(owner)
         if name in CHANGING:
             refuse_change(self.recorder.reads, owner)
@@ -257,8 +257,7 @@ class ValueOperators(Operators):
 
     def foreign(self, function: Any, args: tuple, kwargs: dict) -> Any:
         """Call a function of a library: by its rule, or with content that is known."""
-        if getattr(function, "__name__", "") not in APPENDING:
-            shown(*args, *kwargs.values())
+        handed(function, args, kwargs)
         args = tuple(map(self._argument, own(args)))
         kwargs = {k: self._argument(own(v)) for k, v in kwargs.items()}
         rule = FUNCTIONS.get(function) if is_hashable(function) else None

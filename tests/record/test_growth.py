@@ -136,6 +136,75 @@ def helper_that_appends(x):
     return np.sum(np.array(r[1:]) * x)
 
 
+@recorded
+def filled_from_the_front(x):
+    s, q = x, [x]
+    for k in range(20, -1, -1):
+        s = np.sin(s) * 1.1 + 0.01 * k
+        q.insert(0, s)
+    return np.sum(np.array(q) * np.arange(len(q))[:, None])
+
+
+@recorded
+def filled_at_both_ends(x):
+    q = [x * 2, x * 3]
+    for k in range(10):
+        x = np.sin(x)
+        q.insert(0, x)
+        q.append(x * 3)
+        q.insert(0, x * k)
+    return sum(np.sum(v) * (i + 1) for i, v in enumerate(q))
+
+
+@recorded
+def numbers_from_the_front(x):
+    s, q = x[0], []
+    for k in range(10):
+        s = np.sin(s) + x[1] * k
+        q.insert(0, s)
+    return np.sum(np.array(q) * np.arange(10.0)) + q[0] * q[-1] + sum(q[2:5])
+
+
+@recorded
+def tuples_from_the_front(x):
+    q = []
+    for k in range(8):
+        x = np.tanh(x) * 1.2
+        q.insert(0, (x, np.sum(x), k))
+    return sum(np.sum(a) * b * c * i for i, (a, b, c) in enumerate(q))
+
+
+@written_out
+def inserted_in_the_middle(x):
+    q = [x, x * 2]
+    for k in range(6):
+        x = np.sin(x)
+        q.insert(1, x)
+        q.insert(k, x * 2)
+        q.insert(-1, x * 3)
+    return np.sum(np.array(q) * np.arange(len(q))[:, None])
+
+
+@written_out
+def read_at_the_front(x):
+    s, q = x, [x]
+    for _ in range(8):
+        s = np.tanh(s) * 1.2 + q[0]
+        q.insert(0, s)
+    return np.sum(np.array(q) * np.arange(len(q))[:, None])
+
+
+@written_out
+def handed_to_functions_of_the_same_names(x):
+    q = []
+    for _ in range(5):
+        x = np.sin(x)
+        q.append(x)
+        z = np.append(q, x)
+        w = np.insert(np.array(q).ravel(), 0, 1.0)
+    return np.sum(z * 2) + np.sum(w)
+
+
 @written_out
 def reads_the_last(x):
     r = [x]
