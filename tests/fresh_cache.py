@@ -27,6 +27,6 @@ def without_programs(folder: Path) -> Path:
         here = config.cache_folder
     here.mkdir(parents=True, exist_ok=True)
     for entry in there.iterdir():
-        if kind_of(entry.name) in SHARED:
+        if kind_of(entry.name) in SHARED and not (here / entry.name).exists():
             (here / entry.name).symlink_to(entry)
     return folder
