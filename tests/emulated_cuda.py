@@ -7,24 +7,27 @@ that what depends on the order gives different results.
 
 from __future__ import annotations
 
-import stat
+import hashlib
+import shlex
 import subprocess
-import sys
+from collections.abc import Sequence
 from pathlib import Path
+
+import dace
+
+from sdgrad.config import config
+from sdgrad.program.prelude import MATH_HEADER
+from sdgrad.runtime import INCLUDE
+from sdgrad.runtime.compile import build, nvcc
+from sdgrad.runtime.compile.compiler import DACE_INCLUDE
+from sdgrad.runtime.compile.file_lock import locked
+from sdgrad.runtime.compile.precompiled_header import INSTRUMENTS, STREAMS
 
 RUNTIME = r"""
 #pragma once
-#include <sys/mman.h>
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <numeric>
-#include <random>
+#include <cstddef>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #define __global__ static
 #define __device__
@@ -34,9 +37,9 @@ RUNTIME = r"""
 
 struct dim3 {
     unsigned x, y, z;
-    dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+    constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
 };
-static thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
+extern constinit thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 typedef void *cudaStream_t;
 typedef void *cudaEvent_t;
@@ -46,17 +49,94 @@ enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpy
 enum { cudaStreamNonBlocking, cudaEventDisableTiming };
 
 namespace emulated {
+bool is_device(const void *p);
+void open(bool on);
+
+// A kernel whose arguments have no types any more, so that what runs it is compiled once.
+struct Kernel {
+    void (*address)();
+    void (*call)(void (*address)(), void **args);
+    const bool *is_pointer;
+    size_t count;
+};
+cudaError_t run(const Kernel &kernel, dim3 grid, dim3 block, void **args, unsigned seed);
+
+template <typename... A, size_t... K>
+void call(void (*kernel)(A...), void **args, std::index_sequence<K...>) { kernel(*static_cast<A *>(args[K])...); }
+
+template <typename... A>
+void call(void (*address)(), void **args) {
+    call(reinterpret_cast<void (*)(A...)>(address), args, std::index_sequence_for<A...>());
+}
+
+static unsigned launches = 0;  // of this program, whose order of threads is then always the same
+
+template <typename... A>
+cudaError_t launch(void (*kernel)(A...), dim3 grid, dim3 block, void **args, size_t, cudaStream_t) {
+    static constexpr bool is_pointer[] = {std::is_pointer_v<A>..., false};
+    return run({reinterpret_cast<void (*)()>(kernel), call<A...>, is_pointer, sizeof...(A)}, grid, block, args,
+               ++launches);
+}
+}  // namespace emulated
+
+// CUDA has these beside any template, and they drop what is not a number.
+inline double max(double a, double b) { return __builtin_fmax(a, b); }
+inline double min(double a, double b) { return __builtin_fmin(a, b); }
+inline float max(float a, float b) { return __builtin_fmaxf(a, b); }
+inline float min(float a, float b) { return __builtin_fminf(a, b); }
+
+cudaError_t cudaMalloc(void **p, size_t n);
+cudaError_t cudaFree(void *);
+cudaError_t cudaMallocHost(void **p, size_t n);
+cudaError_t cudaFreeHost(void *p);
+cudaError_t cudaMemset(void *p, int v, size_t n);
+cudaError_t cudaMemsetAsync(void *p, int v, size_t n, cudaStream_t);
+cudaError_t cudaMemcpy2DAsync(void *to, size_t tp, const void *from, size_t fp, size_t width, size_t height,
+                              cudaMemcpyKind kind, cudaStream_t);
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, cudaMemcpyKind kind, cudaStream_t s);
+cudaError_t cudaMemcpy(void *to, const void *from, size_t n, cudaMemcpyKind kind);
+cudaError_t cudaGetDeviceCount(int *n);
+cudaError_t cudaGetDevice(int *n);
+cudaError_t cudaSetDevice(int);
+cudaError_t cudaGetLastError();
+cudaError_t cudaPeekAtLastError();
+const char *cudaGetErrorString(cudaError_t e);
+cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaStreamSynchronize(cudaStream_t);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, int);
+cudaError_t cudaStreamDestroy(cudaStream_t);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, int);
+cudaError_t cudaEventDestroy(cudaEvent_t);
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t);
+cudaError_t cudaEventSynchronize(cudaEvent_t);
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, int);
+template <typename... A>
+cudaError_t cudaFuncSetAttribute(A...) { return cudaSuccess; }
+template <typename... A>
+cudaError_t cudaDeviceGetAttribute(A...) { return cudaSuccess; }
+"""
+
+CUDART = r"""
+#include <cuda_runtime.h>
+#include <sys/mman.h>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+constinit thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+namespace emulated {
 constexpr size_t ARENA = size_t(1) << 32, PAGE = 4096;
-inline char *arena = nullptr;
-inline size_t used = 0;
+char *arena = nullptr;
+size_t used = 0;
 
-inline bool is_device(const void *p) { return arena && p >= arena && p < arena + used; }
+bool is_device(const void *p) { return arena && p >= arena && p < arena + used; }
 
-inline void open(bool on) {
+void open(bool on) {
     if (used) mprotect(arena, used, on ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
-inline void *take(size_t bytes) {
+void *take(size_t bytes) {
     if (!arena) arena = (char *)mmap(nullptr, ARENA, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     bytes = (bytes + PAGE - 1) / PAGE * PAGE + PAGE;
     if (used + bytes > ARENA) return nullptr;
@@ -68,51 +148,42 @@ inline void *take(size_t bytes) {
     return found;
 }
 
-template <typename T>
-bool fits(T value) {
-    if constexpr (std::is_pointer_v<T>) return is_device(value);
-    return true;
-}
-
-template <typename... A, size_t... K>
-cudaError_t run(void (*kernel)(A...), dim3 grid, dim3 block, void **args, std::index_sequence<K...>) {
-    if (!(fits(*static_cast<std::decay_t<A> *>(args[K])) && ...)) return cudaErrorInvalidValue;
+cudaError_t run(const Kernel &kernel, dim3 grid, dim3 block, void **args, unsigned seed) {
+    for (size_t k = 0; k < kernel.count; ++k)
+        if (kernel.is_pointer[k] && !is_device(*static_cast<void **>(args[k]))) return cudaErrorInvalidValue;
     gridDim = grid, blockDim = block;
     const size_t blocks = size_t(grid.x) * grid.y * grid.z, threads = size_t(block.x) * block.y * block.z;
-    static std::mt19937 order(1);
     std::vector<size_t> all(blocks);
-    std::iota(all.begin(), all.end(), 0);
-    std::shuffle(all.begin(), all.end(), order);
+    for (size_t k = 0; k < blocks; ++k) {
+        seed = seed * 1664525u + 1013904223u;
+        const size_t other = (seed >> 8) % (k + 1);
+        all[k] = all[other], all[other] = k;
+    }
     open(true);
     for (size_t b : all)
         for (size_t k = 0; k < threads; ++k) {
             const size_t t = b % 2 ? k : threads - 1 - k;
             blockIdx = dim3(b % grid.x, b / grid.x % grid.y, b / grid.x / grid.y);
             threadIdx = dim3(t % block.x, t / block.x % block.y, t / block.x / block.y);
-            kernel(*static_cast<std::decay_t<A> *>(args[K])...);
+            kernel.call(kernel.address, args);
         }
     open(false);
     return cudaSuccess;
 }
-
-template <typename... A>
-cudaError_t launch(void (*kernel)(A...), dim3 grid, dim3 block, void **args, size_t, cudaStream_t) {
-    return run(kernel, grid, block, args, std::index_sequence_for<A...>());
-}
 }  // namespace emulated
 
-inline cudaError_t cudaMalloc(void **p, size_t n) {
+cudaError_t cudaMalloc(void **p, size_t n) {
     return (*p = emulated::take(n)) ? cudaSuccess : cudaErrorInvalidValue;
 }
-inline cudaError_t cudaFree(void *) { return cudaSuccess; }
-inline cudaError_t cudaMallocHost(void **p, size_t n) { return *p = malloc(n), cudaSuccess; }
-inline cudaError_t cudaFreeHost(void *p) { return free(p), cudaSuccess; }
-inline cudaError_t cudaMemset(void *p, int v, size_t n) {
+cudaError_t cudaFree(void *) { return cudaSuccess; }
+cudaError_t cudaMallocHost(void **p, size_t n) { return *p = malloc(n), cudaSuccess; }
+cudaError_t cudaFreeHost(void *p) { return free(p), cudaSuccess; }
+cudaError_t cudaMemset(void *p, int v, size_t n) {
     return emulated::open(true), memset(p, v, n), emulated::open(false), cudaSuccess;
 }
-inline cudaError_t cudaMemsetAsync(void *p, int v, size_t n, cudaStream_t) { return cudaMemset(p, v, n); }
-inline cudaError_t cudaMemcpy2DAsync(void *to, size_t tp, const void *from, size_t fp, size_t width, size_t height,
-                                     cudaMemcpyKind kind, cudaStream_t) {
+cudaError_t cudaMemsetAsync(void *p, int v, size_t n, cudaStream_t) { return cudaMemset(p, v, n); }
+cudaError_t cudaMemcpy2DAsync(void *to, size_t tp, const void *from, size_t fp, size_t width, size_t height,
+                              cudaMemcpyKind kind, cudaStream_t) {
     const bool here = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
     const bool there = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     if (emulated::is_device(from) != here || emulated::is_device(to) != there) return cudaErrorInvalidValue;
@@ -121,40 +192,41 @@ inline cudaError_t cudaMemcpy2DAsync(void *to, size_t tp, const void *from, size
     emulated::open(false);
     return cudaSuccess;
 }
-inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, cudaMemcpyKind kind, cudaStream_t s) {
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, cudaMemcpyKind kind, cudaStream_t s) {
     return cudaMemcpy2DAsync(to, n, from, n, n, 1, kind, s);
 }
-inline cudaError_t cudaMemcpy(void *to, const void *from, size_t n, cudaMemcpyKind kind) {
+cudaError_t cudaMemcpy(void *to, const void *from, size_t n, cudaMemcpyKind kind) {
     return cudaMemcpyAsync(to, from, n, kind, nullptr);
 }
-// CUDA has these beside any template, and they drop what is not a number.
-inline double max(double a, double b) { return std::fmax(a, b); }
-inline double min(double a, double b) { return std::fmin(a, b); }
-inline float max(float a, float b) { return std::fmax(a, b); }
-inline float min(float a, float b) { return std::fmin(a, b); }
-inline cudaError_t cudaGetDeviceCount(int *n) { return *n = 1, cudaSuccess; }
-inline cudaError_t cudaGetDevice(int *n) { return *n = 0, cudaSuccess; }
-inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
-inline cudaError_t cudaGetLastError() { return cudaSuccess; }
-inline cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
-inline const char *cudaGetErrorString(cudaError_t e) { return e ? "emulated: memory of the wrong kind" : "no error"; }
-inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, int) { return *s = nullptr, cudaSuccess; }
-inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, int) { return *e = nullptr, cudaSuccess; }
-inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
-inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
-inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, int) { return cudaSuccess; }
-template <typename... A>
-cudaError_t cudaFuncSetAttribute(A...) { return cudaSuccess; }
-template <typename... A>
-cudaError_t cudaDeviceGetAttribute(A...) { return cudaSuccess; }
+cudaError_t cudaGetDeviceCount(int *n) { return *n = 1, cudaSuccess; }
+cudaError_t cudaGetDevice(int *n) { return *n = 0, cudaSuccess; }
+cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+cudaError_t cudaGetLastError() { return cudaSuccess; }
+cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
+const char *cudaGetErrorString(cudaError_t e) { return e ? "emulated: memory of the wrong kind" : "no error"; }
+cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, int) { return *s = nullptr, cudaSuccess; }
+cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, int) { return *e = nullptr, cudaSuccess; }
+cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, int) { return cudaSuccess; }
+
+// What stands for CuPy (emulated_cupy.py) calls these.
+extern "C" void *emulated_take(size_t n) { return emulated::take(n); }
+extern "C" int emulated_put(void *to, const void *from, size_t n) {
+    return cudaMemcpy(to, from, n, cudaMemcpyHostToDevice);
+}
+extern "C" int emulated_get(void *to, const void *from, size_t n) {
+    return cudaMemcpy(to, from, n, cudaMemcpyDeviceToHost);
+}
 """
 
 CUBLAS = r"""
 #include <complex>
+#include <cstdlib>
 #include <cuda_runtime.h>
 
 static int calls = 0;
@@ -196,35 +268,77 @@ int products(int ta, int tb, int m, int n, int k, const T *alpha, const T *a, in
 GEMM(S, float) GEMM(D, double) GEMM(C, std::complex<float>) GEMM(Z, std::complex<double>)
 """
 
-COMPILER = r"""#!{python}
-import re, subprocess, sys
-from pathlib import Path
-
-arguments = sys.argv[1:]
-if "--dryrun" in arguments:
-    print("#$ TOP={home}", file=sys.stderr)
-    sys.exit(0)
-source, target = Path(arguments[arguments.index("-c") + 1]), arguments[arguments.index("-o") + 1]
-code = re.sub(r"cudaLaunchKernel\(\(void\*\)(\w+),", r"emulated::launch(\1,", source.read_text())
-plain = source.with_suffix(".emulated.cpp")
-plain.write_text(code)
-given = [a for a in arguments if a.startswith(("-I", "-D"))]
-command = ["c++", "-O0", "-w", "-fPIC", "-std=c++20", "-I{home}/include", *given, "-c", str(plain), "-o", target]
-sys.exit(subprocess.run(command).returncode)
+COMPILER = r"""#!/bin/sh
+for argument; do
+    shift
+    case $last in
+    -c) source=$argument ;;
+    -o) target=$argument ;;
+    esac
+    case $argument in
+    --dryrun) echo "#$ TOP={home}" >&2; exit 0 ;;
+    -[ID]*) set -- "$@" "$argument" ;;
+    esac
+    last=$argument
+done
+plain=${source%.cu}.emulated.cc
+sed -E 's/^#include <cuda_runtime\.h>$//
+s/cudaLaunchKernel\(\(void\*\)(\w+),/emulated::launch(\1,/' "$source" > "$plain"
+kind=without_math
+grep -q '^#include ".*/sdgrad_math\.h"$' "$source" && kind=with_math
+exec {compiler} -I"{home}/$kind" "$@" -I"{home}/include" -c "$plain" -o "$target"
 """
+KERNELS = ("c++", "-O0", "-w", "-fPIC", "-std=c++20")
+"""What compiles kernels."""
 
 
-def toolkit(home: Path) -> Path:
-    """Make the toolkit in a folder, which is what ``CUDA_HOME`` is then."""
-    for name in ("bin", "include", "lib"):
-        (home / name).mkdir(parents=True, exist_ok=True)
-    (home / "include" / "cuda_runtime.h").write_text(RUNTIME)
+def toolkit(parent: Path) -> Path:
+    """Make the toolkit in a folder, once for all processes, and return its own folder, which ``CUDA_HOME`` is then."""
+    with config.override(optimization_level=0):  # that of the programs that are tested
+        host = (build.compiler_name(), *build.flags())
+    own = [header.read_text() for header in sorted(INCLUDE.glob("*.h"))]
+    texts = [Path(__file__).read_text(), dace.__version__, *own, *host]
+    home = parent / f"emulated_cuda_{hashlib.sha256(' '.join(texts).encode()).hexdigest()[:16]}"
     compiler = home / "bin" / "nvcc"
-    compiler.write_text(COMPILER.replace("{python}", sys.executable).replace("{home}", str(home)))
-    compiler.chmod(compiler.stat().st_mode | stat.S_IXUSR)
-    for library, code in (("cudart", ""), ("cublas", CUBLAS)):
-        source = home / f"{library}.cpp"
-        source.write_text(code)
-        command = ["c++", "-O1", "-w", "-fPIC", "-shared", "-std=c++20", f"-I{home}/include", str(source)]
-        subprocess.run([*command, "-o", str(home / "lib" / f"lib{library}.so")], check=True)
+    with locked(home):
+        if compiler.exists():
+            return home
+        for name in ("bin", "include", "lib"):
+            (home / name).mkdir(parents=True, exist_ok=True)
+        (home / "include" / "cuda_runtime.h").write_text(RUNTIME)
+        library(home, "cudart", CUDART)
+        library(home, "cublas", CUBLAS, f"-L{home}/lib", "-lcudart", f"-Wl,-rpath,{home}/lib")
+        precompile(home / "include", host, home)
+        precompile(home / "without_math", KERNELS, home)
+        precompile(home / "with_math", KERNELS, home, MATH_HEADER)
+        part = compiler.with_suffix(".part")
+        part.write_text(COMPILER.replace("{compiler}", shlex.join(KERNELS)).replace("{home}", str(home)))
+        part.chmod(0o755)
+        part.rename(compiler)
     return home
+
+
+def library(home: Path, name: str, code: str, *links: str) -> None:
+    """Make a library of the toolkit."""
+    source, target = home / f"{name}.cpp", home / "lib" / f"lib{name}.so"
+    source.write_text(code)
+    command = ["c++", "-O1", "-w", "-fPIC", "-shared", "-std=c++20", f"-I{home}/include", str(source)]
+    subprocess.run([*command, "-o", str(target), *links], check=True)
+
+
+def precompile(folder: Path, command: Sequence[str], home: Path, *others: Path) -> None:
+    """Precompile DaCe's header as programs include it that leave out what most programs do not use.
+
+    Read as text, it takes most of the time of a compilation. GCC does so where other options or macros are given.
+
+    :param folder: where the header is found before DaCe's own.
+    :param others: headers that the programs include after it.
+    """
+    header = folder / "dace" / "dace.h"
+    header.parent.mkdir(parents=True, exist_ok=True)
+    included = ["<cuda_runtime.h>", *(f'"{path}"' for path in (DACE_INCLUDE / "dace" / "dace.h", *others))]
+    header.write_text("#pragma once\n" + "".join(f"#include {name}\n" for name in included))
+    macros = [*nvcc.DEFINES, *(f"-D{name}" for name in (*STREAMS, *INSTRUMENTS))]
+    folders = [f"-I{path}" for path in (home / "include", DACE_INCLUDE)]
+    given = [*macros, *folders, "-x", "c++-header", str(header), "-o", f"{header}.gch"]
+    subprocess.run([*command, *given], check=True)

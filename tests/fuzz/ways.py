@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import dace
 import numpy as np
 from doors import Door, Unparsed, call, parsed
+from fresh_cache import without_programs
 
 import sdgrad
 from sdgrad.lift.dace_functions import sizes_of
@@ -127,7 +128,7 @@ def by_graph(door: Door) -> Engine:
 
 def _compiled(sdfg: dace.SDFG):
     """The library of one graph, in a folder that nobody else writes."""
-    with sdgrad.config.override(cache_dir=Path(tempfile.mkdtemp(dir=sdgrad.config.cache_dir))):
+    with sdgrad.config.override(cache_dir=without_programs(Path(tempfile.mkdtemp(dir=sdgrad.config.cache_dir)))):
         return compile_graphs([sdfg])[0]
 
 

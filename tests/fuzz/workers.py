@@ -96,10 +96,17 @@ def serve(pipe: Connection, folder: str, level: int) -> None:
 
 
 def _tidy(folder: Path) -> None:
-    """Remove compiled programs, but not the precompiled header."""
-    for path in folder.iterdir():
-        if path.is_dir() and not path.name.startswith("header_"):
+    """Remove compiled programs, but not what all of them share, which is in the folder for this processor."""
+    from fresh_cache import SHARED, kind_of
+
+    from sdgrad.config import config
+
+    own = config.cache_folder
+    for path in (*folder.iterdir(), *own.iterdir()):
+        if path == own or path.parent == own and kind_of(path.name) in SHARED:
+            continue
+        if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
-        elif not path.name.startswith("header_"):
+        else:
             path.unlink(missing_ok=True)
     gc.collect()

@@ -11,6 +11,7 @@ from pathlib import Path
 import dace
 import numpy as np
 import pytest
+from fresh_cache import without_programs
 from treetext import program
 
 import sdgrad
@@ -157,7 +158,7 @@ def short(x):
     "f, args, asks", [(flat, (), False), (stepped, (5,), True), (solved, (5,), True), (short, (), False)]
 )
 def test_which_programs_ask(f, args, asks, tmp_path):
-    with config.override(cache_dir=tmp_path):
+    with config.override(cache_dir=without_programs(tmp_path)):
         sdgrad.grad(f)(np.ones(7), *args)
     code = "".join(p.read_text() for p in tmp_path.rglob("*.cpp"))
     assert f.__name__ in code and (POLL in code) == asks

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import scipy.linalg
+from fresh_cache import without_programs
 
 import sdgrad
 from sdgrad.optimize.dataflow import unread_results
@@ -30,7 +31,7 @@ def seen(monkeypatch, tmp_path):
         return made
 
     monkeypatch.setattr(unread_results, "_call", watched)
-    with sdgrad.config.override(optimization_level=0, cache_dir=str(tmp_path), verify="never"):
+    with sdgrad.config.override(cache_dir=without_programs(tmp_path), verify="never"):
         yield found
 
 

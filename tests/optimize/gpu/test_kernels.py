@@ -6,10 +6,12 @@ nothing of speed. A process has one CUDA: where there is a GPU, nothing is emula
 
 import contextlib
 import ctypes
+import os
 import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import dace
 import emulated_cupy
@@ -34,7 +36,7 @@ from sdgrad.optimize import optimize
 from sdgrad.pipeline import Ready
 from sdgrad.program.tree import Leaf, NodeCall, Scope, walk, writes
 from sdgrad.runtime.compile import build
-from sdgrad.runtime.compile.cache import content_key, job_of
+from sdgrad.runtime.compile.cache import compile_together
 from sdgrad.runtime.libraries import cublas
 from sdgrad.specialize.forward_backward import Forward
 from sdgrad.specialize.signature import Signature
@@ -54,8 +56,8 @@ def has_gpu() -> bool:
 
 
 @pytest.fixture(scope="session")
-def home(tmp_path_factory):
-    return toolkit(tmp_path_factory.mktemp("cuda"))
+def home():
+    return toolkit(Path(os.environ["SDGRAD_CACHE_DIR"]))
 
 
 GPU = has_gpu() and shutil.which("nvcc") is not None
@@ -628,22 +630,23 @@ SAMPLE = {
 }
 
 
+SAMPLES = [x for _, given in SAMPLE.values() for x in given]
+
+
 def samples(A, B, rows, grid, columns, x, u):
     return gemm(A, B) + softmax(rows) + jacobi(grid) + triangle(columns) + powers(x) + until(u)
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs NVIDIA's compiler")
 @pytest.mark.parametrize("resident", [False, True], ids=["host", "resident"])
-def test_nvcc_takes_the_code(resident, monkeypatch, tmp_path):
+def test_nvcc_takes_the_code(resident, monkeypatch):
     """All samples in one program: each call of this compiler takes ten seconds."""
     monkeypatch.delenv("CUDA_HOME", raising=False)
-    given = [x for _, arguments in SAMPLE.values() for x in arguments]
-    with sdgrad.config.override(device="gpu", cache_dir=tmp_path):
-        _, signature, request = on_device(samples, *given)
+    with sdgrad.config.override(device="gpu"):
+        _, signature, request = on_device(samples, *SAMPLES)
         ready = Ready.of(signature.differentiated(request).program, resident)
-        job = job_of(ready.sdfg, content_key(ready))
-        build.build([job])
-        assert job.target.exists() and list(job.folder.rglob("*.cu"))
+        (library,) = compile_together([ready])
+    assert list(Path(library.path).parent.rglob("*.cu"))
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs NVIDIA's compiler")
@@ -686,10 +689,12 @@ def test_dace_moves_a_graph_with_its_backward_pass(tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None or has_gpu(), reason="needs NVIDIA's compiler, and no GPU")
-def test_no_gpu(monkeypatch, tmp_path):
+def test_no_gpu(monkeypatch):
+    """The program of the test above."""
     monkeypatch.delenv("CUDA_HOME", raising=False)
-    with sdgrad.config.override(cache_dir=tmp_path), pytest.raises(DeviceError, match="CUDA finds no GPU"):
-        sdgrad.grad(softmax, device="gpu")(np.ones((3, 4)))
+    gradient = sdgrad.value_and_grad(samples, wrt=tuple(bind_arguments(samples, SAMPLES, {})), device="gpu")
+    with pytest.raises(DeviceError, match="CUDA finds no GPU"):
+        gradient(*SAMPLES)
 
 
 @pytest.mark.skipif(not GPU, reason="needs a GPU and NVIDIA's compiler")

@@ -9,6 +9,7 @@ from pathlib import Path
 import dace
 import numpy as np
 import pytest
+from fresh_cache import without_programs
 
 from sdgrad.config import config
 from sdgrad.errors import CompilationFailed
@@ -41,7 +42,7 @@ def commands(monkeypatch, tmp_path):
     """The calls of the compiler for programs, in a cache that has none."""
     seen, run = [], build.run
     monkeypatch.setattr(build, "run", lambda command, what, *files: seen.append(what) or run(command, what, *files))
-    with config.override(cache_dir=tmp_path):
+    with config.override(cache_dir=without_programs(tmp_path)):
         yield seen
 
 

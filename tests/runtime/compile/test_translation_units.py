@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from dace.config import Config as DaceConfig
 from dace.config import temporary_config
+from fresh_cache import without_programs
 
 import sdgrad
 from sdgrad.config import config
@@ -66,7 +67,7 @@ def files(monkeypatch, tmp_path):
     monkeypatch.setattr(translation_units, "LINES", 20)
     monkeypatch.setattr(outlining, "LARGE", 10)
     monkeypatch.setattr(outlining, "PIECE", 5)
-    with config.override(cache_dir=str(tmp_path)):
+    with config.override(cache_dir=without_programs(tmp_path)):
         yield found
 
 
