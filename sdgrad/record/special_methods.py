@@ -164,9 +164,14 @@ class RecordingOperators(ValueOperators):
                 self.recorder.reads.add(owner, name, "attribute", value)
                 left += [value] if is_users(type(value)) else []
 
-    def formatted(self, value: Any) -> Any:
-        self.seen(value)
+    def _looked_at(self, value: Any, methods: tuple[str, ...]) -> Any:
+        """Return a value that Python is going to look at by one of some methods, if its class has one."""
+        if any(special(value, name) for name in methods):
+            self.seen(value)
         return value
+
+    def formatted(self, value: Any) -> Any:
+        return self._looked_at(value, ("__format__", "__str__", "__repr__"))
 
     def and_(self, *parts: Callable[[], Any]) -> Any:
         return super().and_(*(functools.partial(self._decided_by, part) for part in parts))
@@ -175,7 +180,7 @@ class RecordingOperators(ValueOperators):
         return super().or_(*(functools.partial(self._decided_by, part) for part in parts))
 
     def _decided_by(self, part: Callable[[], Any]) -> Any:
-        return self.formatted(part())
+        return self._looked_at(part(), ("__bool__", "__len__"))
 
     # -- truth
     def condition(self, value: Any) -> Any:
