@@ -1,5 +1,4 @@
-"""Record loops that append to lists, or fill them from the front: what a trip adds goes into an array, whose parts the
-list has.
+"""Record loops that add to lists, at either end: what a trip adds goes into an array, of which the list has the parts.
 
 While the body is recorded, the list holds nothing that can be read: a body that reads what it has appended, or how
 much, is written out by Python instead. Afterwards a list is known by its parts, so that what takes all of them
@@ -204,9 +203,9 @@ def _storage(value: Any) -> Any:
     return value.storage if isinstance(value, Array) else None
 
 
-def _place(recorder: Recorder, one: Sequence[Any], whole: Array) -> int | None:
-    """Return which part of an array the only one of some values is; None if it is none, or there is no value."""
-    own = recorder.listed.get(id(one[0])) if one else None
+def _place(recorder: Recorder, parts: Sequence[Any], k: int, whole: Array) -> int | None:
+    """Return which part of an array the value at a position is; None if it is none, or there is no value."""
+    own = recorder.listed.get(id(parts[k])) if k < len(parts) else None
     return own[2] if own is not None and own[1] is whole else None
 
 
@@ -221,8 +220,8 @@ def runs(recorder: Recorder, parts: Sequence[Any]) -> list[Any]:
             k += 1
             continue
         _, whole, first = own
-        count, step = 1, -1 if _place(recorder, parts[k + 1 : k + 2], whole) == first - 1 else 1
-        while _place(recorder, parts[k + count : k + count + 1], whole) == first + step * count:
+        count, step = 1, -1 if _place(recorder, parts, k + 1, whole) == first - 1 else 1
+        while _place(recorder, parts, k + count, whole) == first + step * count:
             count += 1
         last = first + step * count
         along = slice(first, last if last >= 0 else None, step)

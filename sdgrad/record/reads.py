@@ -201,11 +201,6 @@ class Reads:
             original.clear()
             original.update(copy) if isinstance(original, dict) else original.extend(copy)
 
-    def item_of(self, owner: Mapping[str, Any], name: str) -> Any:
-        """Return an entry of a dict from outside, and note that it was read."""
-        self.add(owner, name, "item", owner[name])
-        return owner[name]
-
     def globals_of(self, name: str, value: Any, names: Mapping[str, Any]) -> None:
         """Note that a global name was read."""
         if name in names:

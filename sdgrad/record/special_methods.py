@@ -233,7 +233,8 @@ class RecordingOperators(ValueOperators):
             self.seen(index)
             index = index if own is None else self.call(own, index)
         if type(owner) is dict and "__builtins__" in owner and index in owner:
-            return self.met(self.recorder.reads.item_of(owner, index))
+            self.recorder.reads.globals_of(index, owner[index], owner)
+            return self.met(owner[index])
         if method is None or isinstance(index, Choice):
             return super().item(owner, index)
         return self.call(method, owner, index)
@@ -283,8 +284,6 @@ class RecordingOperators(ValueOperators):
             return found[0] if len(found) == 1 else tuple(found)
         if function in LOOKING:
             self.seen(*args, *(part for a in args if isinstance(a, (list, tuple)) for part in a))
-        if isinstance(function, functools.partial):
-            self.recorder.reads.add(function, "keywords", "attribute", function.keywords)
         if isinstance(function, operator.methodcaller):
             return self._method_called(function, args[0])
         if function in APPLYING:

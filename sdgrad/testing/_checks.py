@@ -115,7 +115,9 @@ def check_grads(
     return report
 
 
-def begun(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], seed: int, comm: Any):
+def begun(
+    f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], seed: int, comm: Any
+) -> np.random.Generator:
     """Return the random numbers of a check: each rank has its own.
 
     :raises ArgumentError: the function communicates, and the check is not told with whom.
