@@ -6,6 +6,7 @@ import random
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -111,6 +112,8 @@ def content_of(value: Any) -> Content | None:
         return {n: c.cell_contents for n, c in cells if is_filled(c)}
     if isinstance(value, MethodType):
         return {"__self__": value.__self__}
+    if isinstance(value, partial):
+        return {"func": value.func, "args": value.args, "keywords": value.keywords}
     if isinstance(value, GlobalNames):
         return {n: value.space[n] for n in value.names if n in value.space}
     if is_drawn_from(value):
@@ -147,7 +150,7 @@ def put(owner: Any, content: Content) -> None:
         for name, cell in zip(owner.__code__.co_freevars, owner.__closure__ or (), strict=True):
             if name in content:
                 cell.cell_contents = content[name]
-    elif not isinstance(owner, (tuple, frozenset, MethodType)):
+    elif not isinstance(owner, (tuple, frozenset, MethodType, partial)):
         slots = _slots(type(owner))
         for name in content.keys() & set(slots):
             object.__setattr__(owner, name, content[name])

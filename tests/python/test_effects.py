@@ -1,5 +1,7 @@
 """Operands and arms that do more than compute a value: only those that Python evaluates take effect."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -129,6 +131,47 @@ def bounds_before_the_element(x):
     while k < 4 and x[k] > 0.0:
         k = k + 1
     return x[0] * k
+
+
+@program
+def name_of_the_function_around_in_a_chain(x):
+    n = 1.0
+
+    def count():
+        nonlocal n
+        n = n * 2.0
+        return 10.0
+
+    if 0.0 < x[0] < count():
+        n = n + 1
+    return n * x[0]
+
+
+@program
+def partial_that_changes_a_list(x):
+    def times(held, by):
+        held[0] = held[0] * by
+        return True
+
+    held = [1.0]
+    double = functools.partial(times, held, by=2.0)
+    if x[0] > 0.0 and double():
+        held[0] = held[0] + 1
+    return held[0] * x[0]
+
+
+@program
+def partial_that_changes_a_name(x):
+    n = 1.0
+
+    def times(by):
+        nonlocal n
+        n = n * by
+
+    double = functools.partial(times, 2.0)
+    if x[1] > 0.0:
+        double()
+    return n * x[0]
 
 
 @pytest.mark.parametrize("f", program, ids=name_of)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <unistd.h>
 #ifdef __linux__
 #include <link.h>
 #endif
@@ -62,6 +63,7 @@ struct Function {
 template <class H>
 [[noreturn]] void end_all_ranks(H comm, int code) {
     std::fflush(stderr);
+    usleep(200000);  // launchers forward what was written, but not once they end the ranks
     reinterpret_cast<int (*)(H, int)>(symbol("MPI_Abort"))(comm, code);
     std::abort();
 }
