@@ -120,9 +120,13 @@ INSTEAD = {
     ),
 }
 """What to write in place of a function without a rule, by its name."""
+MASKED = "an array of booleans beside the data: np.where(mask, 0.0, x), np.sum(x, where=~mask), x[~mask]"
 
 
 def _in_place(function: Any) -> str:
+    module = getattr(function, "__module__", None) or type(function).__module__
+    if module.startswith("numpy.ma"):
+        return f": use {MASKED}"
     found = INSTEAD.get(getattr(function, "__name__", type(function).__name__)) or here(function)
     return f": use {found}" if found else ""
 

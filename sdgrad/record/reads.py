@@ -109,7 +109,8 @@ def special_kind(value: Any) -> str:
         return special_format(value)
     if not isinstance(value, np.ndarray) or kind in (np.ndarray, np.memmap):
         return ""
-    return f"is a {kind.__module__}.{kind.__name__}, not an ndarray: its operators mean something else. Use np.asarray"
+    instead = "Use its data and its mask as two arrays" if isinstance(value, np.ma.MaskedArray) else "Use np.asarray"
+    return f"is a {kind.__module__}.{kind.__name__}, not an ndarray: its operators mean something else. {instead}"
 
 
 @dataclass

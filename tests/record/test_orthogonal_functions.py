@@ -55,6 +55,23 @@ def test_values_and_derivatives(f, x):
         np.testing.assert_allclose(slope, differences, rtol=1e-8, atol=1e-9, err_msg=str(k))
 
 
+def by_counters(x, highest):
+    rows = [sp.jvp(1, x + 1.0, highest)]
+    for n in range(highest):
+        for m in range(n + 1):
+            rows.append(sp.lpmv(m, n, x))
+    return sum(np.sum(r) for r in rows)
+
+
+def test_degrees_that_loops_and_arguments_decide():
+    for highest in (2, 3):
+        with sdgrad.config.override(optimization_level=0):
+            value, slope = sdgrad.value_and_grad(by_counters, wrt="x")(X, highest)
+        assert np.isclose(value, by_counters(X, highest), rtol=1e-12)
+        moved = (by_counters(X + 1e-6, highest) - by_counters(X - 1e-6, highest)) / 2e-6
+        assert np.isclose(np.sum(slope), moved, rtol=1e-6)
+
+
 def test_refused():
     for wrong in (lambda x: sp.eval_legendre(0.5, x), lambda x: sp.eval_legendre(-2, x), lambda x: sp.lpmv(-1, 2, x)):
         with pytest.raises(ParseError, match="degree"):

@@ -20,12 +20,15 @@ def squared(v):
 
 
 OF_OBJECTS, OF_NOBODY = np.frompyfunc(squared, 1, 1), np.frompyfunc(lambda v: v * v, 1, 1)
+MASKED = np.ma.array(X, mask=X > 1.0)
 DIAGONAL = sparse.csr_array(np.diag(X))
 REFUSED = [
     (lambda x: special.mathieu_cem(2, x, 30.0)[0][0], "scipy.special.mathieu_cem has no derivative here"),
     (lambda x: special.smirnov(2, x)[0], "scipy.special.smirnov has no derivative here: no rule"),
     (lambda x: np.sum(OF_OBJECTS(x)), "np.frompyfunc of 'squared' has no derivative here: use np.vectorize"),
     (lambda x: np.polynomial.polynomial.polytrim(x).sum(), "use a slice in place of polytrim"),
+    (lambda x: np.ma.masked_less(x, 0.6).sum(), "masked_less has no .*: use an array of booleans beside the data"),
+    (lambda x: np.sum(x * MASKED), "numpy.ma.MaskedArray, not an ndarray.*Use its data and its mask"),
     (lambda x: np.sum(OF_NOBODY(x)), "np.frompyfunc of a function has no derivative here"),
     (lambda x: np.sum(np.frompyfunc(squared, 1, 1)(x)), "np.frompyfunc of 'squared'"),
     (lambda x: special.erf(DIAGONAL * x).sum(), "erf of a sparse matrix"),

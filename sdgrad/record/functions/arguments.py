@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from sdgrad.errors import ParseError
+from sdgrad.record.elementwise import origin
 from sdgrad.record.functions.table import fixed
 from sdgrad.record.recorder import Recorder
+from sdgrad.record.settling import settle
 from sdgrad.record.values import RULES, Array, Number, is_recorded
 
 
@@ -59,12 +61,14 @@ def require(condition: Any, message: str, kind: type[Exception] = ValueError) ->
 
 
 def constant(value: Any, told: str) -> Any:
-    """Return the content of an argument.
+    """Return the content of an argument; integers that loops or arguments decide are made known.
 
     :raises ParseError: only a run knows it.
     """
     found = fixed(value)
     if found is None or is_recorded(found):
+        if is_recorded(value) and value.dtype.kind in "biu":
+            settle(value.recorder, origin(value))
         raise ParseError(told)
     return found
 
