@@ -19,6 +19,7 @@ import numpy as np
 from dace import data as dt
 from numpy.linalg import LinAlgError
 
+from sdgrad.api.compiled_for import CompiledFor
 from sdgrad.api.gradient import GradFunction, value_and_grad
 from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.convert.callables import bind_arguments, name_of, python_function
@@ -36,9 +37,10 @@ from sdgrad.runtime.compile.cache_folder import cache_folder, writing
 from sdgrad.specialize.argnums import Wrt, several
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.communicating import refuse_communication
+from sdgrad.specialize.signature import conditions_on_integers, fixed_arguments
 from sdgrad.symbolic.expr import to_expr
 
-FORMAT = 7
+FORMAT = 8
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class GradientProgram:
     layout: Layout
     program: CompiledProgram
     closure: Mapping[str, np.ndarray | Checks]
+    made_for: CompiledFor
     limits: tuple[IndexLimit, ...] = ()  # of index arrays among the arguments
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
@@ -72,7 +75,7 @@ class GradientProgram:
         if len(args) > len(layout.parameters) or (unknown := [n for n in kwargs if n not in layout.parameters]):
             what = f"{len(args)} arguments" if len(args) > len(layout.parameters) else f"argument '{unknown[0]}'"
             raise ArgumentError(f"{layout.name} takes {', '.join(layout.parameters)}, found {what}")
-        given = {**dict(zip(layout.parameters, args, strict=False)), **kwargs}
+        given = self.made_for.complete(layout.name, {**dict(zip(layout.parameters, args, strict=False)), **kwargs})
         known = {**self.program.descs, **dict.fromkeys(self.program.symbols)}
         if missing := [n for n in layout.parameters if n not in given and n in known]:
             raise ArgumentError(f"{layout.name}: argument '{missing[0]}' is missing")
@@ -105,6 +108,7 @@ class GradientProgram:
             "spelled": dict(self.program.spelled),
             "symbols": sorted(self.program.symbols),
             "checks": {n: [*map(_named, c.errors)] for n, c in self.closure.items() if isinstance(c, Checks)},
+            "made_for": self.made_for.written(),
             "limits": [(x.name, x.extent, x.axis, x.certain, x.least, x.left_out) for x in self.limits],
         }
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -145,7 +149,7 @@ def load(path: str | Path) -> GradientProgram:
     layout["parameters"] = tuple(layout["parameters"])
     program = CompiledProgram(frozenset(facts["symbols"]), library, slots, spelled)
     limits = tuple(IndexLimit(name, extent, axis, Source(), *rest) for name, extent, axis, *rest in facts["limits"])
-    return GradientProgram(Layout(**layout), program, closure, limits)
+    return GradientProgram(Layout(**layout), program, closure, CompiledFor.read(facts["made_for"]), limits)
 
 
 def _written(desc: dt.Data) -> dict[str, Any]:
@@ -192,7 +196,9 @@ def compile_gradient(f: Callable, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Gr
 
     :param f: a function that returns one scalar, as for :func:`~sdgrad.value_and_grad`.
     :param wrt: as there.
-    :returns: a callable with ``f``'s parameters, for arguments of the same shapes and dtypes.
+    :returns: a callable with ``f``'s parameters, for arguments of the same shapes and dtypes. What of them is a part of
+        the program, as a text that decides what is computed, can be left out, and is refused if it is another one. What
+        ``f`` reads besides its arguments stays as it was.
     :raises ArgumentError: it calls Python functions of this process (:func:`~sdgrad.pure_callback`), or takes a nest.
     """
     question = value_and_grad(f, wrt)
@@ -209,9 +215,10 @@ def compile_gradient(f: Callable, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Gr
     if program.library.calls_python:
         raise ArgumentError(f"{name_of(f)} calls Python at run time: it cannot be saved or exported")
     normalized = signature.program
+    parameters = inspect.signature(python_function(f)).parameters
     layout = Layout(
         name_of(f),
-        tuple(inspect.signature(python_function(f)).parameters),
+        tuple(parameters),
         output,
         seed_name(output, normalized, request),
         {n: gradient_name(n, normalized) if n in request.inputs else None for n in names},
@@ -219,7 +226,11 @@ def compile_gradient(f: Callable, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Gr
     )
     now = signature.now()
     closure = {n: v if isinstance(v, Checks) else np.asarray(as_array(v)) for n, v in now.items()}
-    return GradientProgram(layout, program, closure, signature.limits)
+    defaults = {n: p.default for n, p in parameters.items() if p.default is not p.empty}
+    taken = {*program.descs, *program.symbols}
+    fixed = fixed_arguments(f, arguments)
+    made_for = CompiledFor.of(arguments, fixed, taken, defaults, conditions_on_integers(f))
+    return GradientProgram(layout, program, closure, made_for, signature.limits)
 
 
 def export_c(f: Callable, folder: str | Path, *args: Any, wrt: Wrt = 0, **kwargs: Any) -> Path:
@@ -227,8 +238,10 @@ def export_c(f: Callable, folder: str | Path, *args: Any, wrt: Wrt = 0, **kwargs
 
     The header declares ``<f>`` and ``<f>_value_and_grad``; arrays are dense, in C order, and owned by the caller. They
     may be called from several threads. What the library needs besides the C and C++ runtime (OpenBLAS, if there are
-    matrix products) is found where it is here. Index arrays among the arguments are not checked, the caller does that;
-    of what else the function checks, a call leaves the number of the first check that failed in ``sdgrad_status``.
+    matrix products) is found where it is here. What of the arguments is a part of the program, as a text that decides
+    what is computed, the functions do not take: the header says what it is. Index arrays among the arguments are not
+    checked, the caller does that; of what else the function checks, a call leaves the number of the first check that
+    failed in ``sdgrad_status``.
 
     :returns: the header.
     :raises ArgumentError: an argument has a type that C has not (``float16``), or it calls special functions of SciPy.
@@ -251,7 +264,8 @@ def export_c(f: Callable, folder: str | Path, *args: Any, wrt: Wrt = 0, **kwargs
         ),
     }
     checks = {n: c for n, c in compiled.closure.items() if isinstance(c, Checks)}
-    return export(layout.name, Path(folder), functions, {n: _numbered(c) for n, c in checks.items()})
+    values = {n: v.text for n, v in compiled.made_for.values.items()}
+    return export(layout.name, Path(folder), functions, {n: _numbered(c) for n, c in checks.items()}, values)
 
 
 def _named(error: BaseException) -> tuple[str, str]:

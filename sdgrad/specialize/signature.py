@@ -125,7 +125,7 @@ class Signature:
         own = f.fixed(arguments) if is_specialized(f) else ()
         open_ones: Mapping[str, Hashable] = f.extents() if is_open(f) else {}
         kinds = ((n, kind_of_argument(n, v, n in fixed, open_ones.get(n))) for n, v in arguments.items())
-        fits = tuple(p.holds(arguments) for own in _identities(f) for p in _fits.get(own, {}).values())
+        fits = tuple(p.holds(arguments) for p in conditions_on_integers(f))
         settings = (config.blas, config.without, config.machine, config.eigenvalue_broadening)
         return (*settings, device(), resident, own, fits, *kinds)
 
@@ -358,9 +358,14 @@ def _identities(f: Callable | Derived) -> Iterator[Hashable]:
         yield identity(f)
 
 
+def conditions_on_integers(f: Callable | Derived) -> list[Fits]:
+    """Return what decides of integer arguments, beside their types, which program of a function is the right one."""
+    return [fits for own in _identities(f) for fits in _fits.get(own, {}).values()]
+
+
 def sizes_that_decide(f: Callable | Derived) -> set[str]:
     """Return the integer arguments that decide, beside their types, which program of a function is the right one."""
-    return {n for own in _identities(f) for fits in _fits.get(own, {}).values() for _, n in fits.symbols}
+    return {n for fits in conditions_on_integers(f) for _, n in fits.symbols}
 
 
 def fixed_arguments(f: Callable | Derived, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -49,6 +49,73 @@ def test_saved_and_loaded(tmp_path, monkeypatch):
         assert out["value"] == value and np.array_equal(out["gx"], gradients[0]) and out["gs"] == gradients[1]
 
 
+def by_labels(x, labels, count, power=2.0, kind="sum"):
+    rows = [x]
+    for _ in range(count):
+        rows.append(np.sin(rows[-1]))
+    total = sum(np.sum(r) for r in rows) * power
+    return total if kind == "sum" else total / len(np.unique(labels))
+
+
+LABELS = np.array([0, 1, 1, 0])
+OTHERS = {
+    "argument 'labels' was array.* and is array": {"labels": LABELS + np.arange(4)},
+    "argument 'count' was 2 when this program was compiled, and is 3: compile another": {"count": 3},
+    "argument 'kind' was 'mean' when .* and is 'sum'": {"kind": "sum"},
+    "'power': the program takes float64 there, found a complex number": {"power": 1j},
+}
+
+
+def test_what_is_a_part_of_the_program(tmp_path):
+    """Arguments that decide what is computed had been ignored in later calls, and defaults were missing."""
+    x, given = X[0], {"labels": LABELS[:3], "count": 2, "kind": "mean"}
+    program = sdgrad.compile_gradient(by_labels, x, **given)
+    for p in (program, sdgrad.load(program.save(tmp_path / "f.sdgrad"))):
+        for power in ({}, {"power": 3.0}, {"power": 3}):
+            value, gradient = sdgrad.value_and_grad(by_labels)(x, **given, **power)
+            for parts in (given, {}):
+                again, found = p(x, **parts, **power)
+                assert again == value and np.array_equal(found, gradient)
+        for told, other in OTHERS.items():
+            other = {n: v[:3] if n == "labels" else v for n, v in other.items()}
+            with pytest.raises(ArgumentError, match=told):
+                p(x, **{**given, **other})
+    header = sdgrad.export_c(by_labels, tmp_path / "c", x, **given).read_text()
+    assert "Compiled for labels = array([0, 1, 1]), count = 2, kind = 'mean'" in header
+
+
+def leading(x, n, of=np.sin):
+    return np.sum(of(x[:n]))
+
+
+def test_slices_and_functions_that_were_compiled_for(tmp_path):
+    program = sdgrad.compile_gradient(leading, X[0], 2)
+    loaded = sdgrad.load(program.save(tmp_path / "f.sdgrad"))
+    for p in (program, loaded):
+        for n in (0, 1, 3):
+            assert p(X[0], n)[0] == sdgrad.value_and_grad(leading)(X[0], n)[0]
+        for n in (-1, 4):
+            with pytest.raises(ArgumentError, match="compiled for slices that fit, and those by n do not"):
+                p(X[0], n)
+    assert program(X[0], 2, np.sin)[0] == program(X[0], 2)[0]
+    with pytest.raises(ArgumentError, match="argument 'of' was <ufunc 'sin'> when"):
+        program(X[0], 2, np.cos)
+    with pytest.raises(ArgumentError, match="argument 'of' was saved with the program, as <ufunc 'sin'>: leave it out"):
+        loaded(X[0], 2, np.sin)
+
+
+def times(x, n=2):
+    return np.sum(x * n)
+
+
+def test_numbers_lose_nothing():
+    """An integer's place took the whole part of what it was given."""
+    program = sdgrad.compile_gradient(times, X[0])
+    assert np.isclose(program(X[0], 3)[0], 3 * np.sum(X[0]), rtol=1e-12)
+    with pytest.raises(ArgumentError, match="'n': the program takes int64 there, found a floating-point number: 2.5"):
+        program(X[0], 2.5)
+
+
 C_PROGRAM = r"""
 #include <stdio.h>
 #include "loss.h"

@@ -102,3 +102,11 @@ def bend_of_polar_factors_at_the_identity(x, v):
 )  # fmt: skip
 def bend_of_the_reciprocal_gamma_function_at_its_zeros(x):
     return np.sum(sdgrad.grad(lambda y: np.sum(special.rgamma(y)))(x))
+
+
+# Parts of complex numbers that are known were asked for the type of a recorded one, where other calls are computed.
+@program(lambda rng: (rng.random(3), 2), "corpus both", wrt=("x",))
+def parts_of_known_complex_numbers(x, k):
+    if x[0] < 2.0 or k == 7:
+        x[0] = x[0] * np.real((-0.3 - 0.7j) * (-0.7 - 0.5j)) + np.imag(np.exp(1j * (-0.3)) * 0.5)
+    return np.sum(x * np.real(2) + np.imag(np.array([1j, 2.0, 3j])))

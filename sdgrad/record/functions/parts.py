@@ -17,7 +17,7 @@ from sdgrad.record.functions.table import array, content, fixed, known, operand,
 from sdgrad.record.indexing import item, view
 from sdgrad.record.stores import store
 from sdgrad.record.tensors import Tensor
-from sdgrad.record.values import RULES, Array, Number
+from sdgrad.record.values import RULES, Array, Number, is_recorded
 
 ONLY_A_RUN = "how many elements are true is known only when the program runs: use np.where(condition, x, y)"
 
@@ -277,6 +277,8 @@ def imag(val: Any) -> Any:
 
 def _part(value: Any, name: str) -> Any:
     x = operand(value)
+    if not is_recorded(x):
+        return getattr(np, name)(x)
     if x.dtype.kind != "c":
         return x if name == "real" else np.zeros_like(x) if np.ndim(x) else compute("0", [x], [x.dtype], x.dtype)
     if not isinstance(x, Array) or not x.ndim:

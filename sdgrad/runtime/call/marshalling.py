@@ -12,6 +12,7 @@ import sympy
 from dace import data as dt
 
 from sdgrad.errors import ArgumentError
+from sdgrad.runtime.compile.number_kind import check_kind
 
 
 def is_tensor(value: Any) -> bool:
@@ -100,11 +101,12 @@ def check(name: str, value: Any, desc: dt.Data) -> Any:
 def _check_number(name: str, value: Any, desc: dt.Data) -> Any:
     """Convert a number to the program's dtype, in an array of one element if the program takes an array.
 
-    :raises ArgumentError: it is an array of several elements.
+    :raises ArgumentError: it is an array of several elements, or a part of it would be lost.
     """
     array, wanted = as_array(value), np.dtype(desc.dtype.type)
     if np.ndim(array) != 0 and np.size(array) != 1:
         raise ArgumentError(f"argument '{name}': expected a {wanted} scalar, found a {describe(value)}")
+    check_kind(name, array, wanted)
     if isinstance(desc, dt.Scalar):
         return wanted.type(np.asarray(array).reshape(())[()])
     return np.full(1, array, wanted)

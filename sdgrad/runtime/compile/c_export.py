@@ -34,16 +34,19 @@ Function = tuple[Library, Sequence[str], Mapping[str, str], str | None]
 """A program, its parameters in order, the C names of its results, and the argument that is one (the seed), if any."""
 
 
-def export(name: str, folder: Path, functions: Mapping[str, Function], notes: Mapping[str, str]) -> Path:
+def export(
+    name: str, folder: Path, functions: Mapping[str, Function], notes: Mapping[str, str], values: Mapping[str, str]
+) -> Path:
     """Write ``lib<name>.so`` and ``<name>.h``, and return the path of the header.
 
     :param functions: by their names in C.
     :param notes: what the header says of arguments, by name.
+    :param values: of arguments that the programs are for, by name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     header, wrapper = folder / f"{name}.h", folder / f"{name}_wrapper.cpp"
     declarations = [_declaration(f, *parts, notes) for f, parts in functions.items()]
-    header.write_text(HEADER.format(guard=name.upper(), declarations="\n\n".join(declarations)))
+    header.write_text(HEADER.format(guard=name.upper(), values=_values(values), declarations="\n\n".join(declarations)))
     definitions = [_definition(f, *parts) for f, parts in functions.items()]
     wrapper.write_text(SOURCE.format(definitions="\n\n".join(definitions)))
     folders = list(dict.fromkeys(Path(parts[0].path).parent for parts in functions.values()))
@@ -94,6 +97,12 @@ def _declaration(
     return "/*\n" + "\n".join(lines) + f"\n */\nvoid {name}({typed});"
 
 
+def _values(values: Mapping[str, str]) -> str:
+    """Return what a comment says of arguments that C functions do not have."""
+    told = ", ".join(f"{n} = {v}" for n, v in values.items()).replace("*/", "* /")
+    return f"/* Compiled for {told}. */\n" if told else ""
+
+
 def _noted(name: str, notes: Mapping[str, str]) -> str:
     """Return what a comment says of an argument besides its type, on lines of its own behind the first."""
     lines = notes.get(name, "").replace("*/", "* /").splitlines()
@@ -141,7 +150,7 @@ def _plain(desc: dt.Data, name: str, result: bool) -> str:
 
 
 HEADER = """/* Written by sdgrad. Arrays are dense, in C order; sizes are in elements. */
-#ifndef {guard}_H
+{values}#ifndef {guard}_H
 #define {guard}_H
 #include <stdbool.h>
 #include <stdint.h>

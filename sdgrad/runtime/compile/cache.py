@@ -35,6 +35,7 @@ from sdgrad.runtime.compile.dlopen import load_library
 from sdgrad.runtime.compile.file_lock import locked
 from sdgrad.runtime.compile.interface import Interface
 from sdgrad.runtime.compile.memory_needs import ALL
+from sdgrad.runtime.compile.number_kind import check_kind
 from sdgrad.runtime.compile.progress import working
 
 T = TypeVar("T")
@@ -152,6 +153,8 @@ def _marshal(value: Any, desc: dt.Data, name: str) -> Any:
     """Convert an array to its address, and other values as DaCe does."""
     if type(value) is np.ndarray and isinstance(desc, dt.Array):
         return address(value)
+    if isinstance(desc, dt.Scalar):
+        check_kind(name, value, np.dtype(desc.dtype.type))
     if _is_half(desc):
         return ctypes.c_uint16(int(np.float16(value).view(np.uint16)))
     return dt.make_ctypes_argument(value, desc, name, allow_views=True)
