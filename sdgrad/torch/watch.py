@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import functools
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from types import ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import torch
 from torch import nn
 
+from sdgrad.torch.read_outside import Place, held_by, is_own, read_by
+
 PLAIN = (int, float, bool, str, bytes, type(None), torch.dtype, torch.device)
 OF_EVERY_MODULE = frozenset(nn.Module().__dict__)
 OPAQUE = (type, nn.Module, ModuleType)
-LARGEST = 1 << 16  # bytes of an array whose content is compared
+CODE = (FunctionType, MethodType, functools.partial, staticmethod, classmethod, property)
+KEPT = (type, ModuleType, FunctionType, BuiltinFunctionType)
+LARGEST = 1 << 16  # bytes of an array whose content is compared, and not a checksum of it
 HOOKS = ("_forward_hooks", "_forward_pre_hooks")
 BACKWARD_HOOKS = ("_backward_hooks", "_backward_pre_hooks")
 STATE = "_sdgrad"
@@ -37,22 +43,28 @@ class Look:
 def stamp(module: nn.Module, inside: bool = True) -> Hashable:
     """Return a value that is equal for two calls if no submodule, attribute, hook or mode was changed between.
 
-    Attributes are plain values, arrays, tensors, and collections and objects of such; of functions, classes and modules
-    elsewhere only the identity is looked at.
+    Attributes are plain values, arrays, tensors, and collections and objects of such. Of users' functions and classes,
+    what they read outside is looked at, too; of those of libraries, and of modules elsewhere, only the identity.
 
     :param inside: look at the content of objects, too.
     """
     look = Look(inside)
     inner = [m for m in module.modules() if m is not module]
     hooks = tuple(k for m in inner for name in BACKWARD_HOOKS for k in m.__dict__[name])  # the module's own are outside
-    return (*(_own(m, look) for m in module.modules()), hooks)
+    kinds = dict.fromkeys(type(m) for m in module.modules())
+    return (*(_own(m, look) for m in module.modules()), hooks, *(_of_class(k, look) for k in kinds))
+
+
+def _at(places: Sequence[Place], look: Look) -> Hashable:
+    """Return what there is at some places."""
+    return tuple(_plain(space.get(name), look) for space, name in places)
 
 
 def _own(module: nn.Module, look: Look) -> Hashable:
     attributes = module.__dict__
     hooks = tuple(k for name in HOOKS for k in attributes[name])
     mine = tuple((n, _plain(v, look)) for n, v in attributes.items() if n not in IGNORED)
-    return (id(module), module.training, hooks, tuple(attributes["_modules"]), mine)
+    return (type(module), id(module), module.training, hooks, tuple(attributes["_modules"]), mine)
 
 
 def _plain(value: Any, look: Look) -> Hashable:
@@ -62,10 +74,10 @@ def _plain(value: Any, look: Look) -> Hashable:
     if isinstance(value, torch.Tensor):
         return (id(value), value._version)
     if isinstance(value, np.ndarray):
-        return (id(value), value.tobytes() if value.nbytes <= LARGEST else None)
+        return (id(value), value.tobytes() if value.nbytes <= LARGEST else crc32(value.tobytes()))
     known = look.known
-    if id(value) in known or isinstance(value, OPAQUE) or callable(value):
-        return known.get(id(value), id(value))
+    if id(value) in known or isinstance(value, OPAQUE):
+        return known.get(id(value), _identity(value))
     known[id(value)] = id(value)  # of what holds itself
     if isinstance(value, (tuple, list)):
         found: Hashable = tuple(_plain(v, look) for v in value)
@@ -74,10 +86,45 @@ def _plain(value: Any, look: Look) -> Hashable:
     elif isinstance(value, (set, frozenset)):
         found = frozenset(_plain(v, look) for v in value)
     else:
-        content = getattr(value, "__dict__", {}) if look.inside else {}
-        found = (id(value), tuple((n, _plain(v, look)) for n, v in content.items()))
+        found = (_identity(value), _of_code(value, look) if isinstance(value, CODE) else _of_object(value, look))
     known[id(value)] = found
     return found
+
+
+def _identity(value: Any) -> Hashable:
+    """Return what no other object is equal to; a function itself, as another may be where it was."""
+    if isinstance(value, nn.Module):
+        return (type(value), id(value))
+    return value if isinstance(value, KEPT) else id(value)
+
+
+def _of_code(value: Any, look: Look) -> Hashable:
+    """Return what is called, by the parts that it is made of; a user's function by what it reads."""
+    if isinstance(value, functools.partial):
+        return tuple(_plain(v, look) for v in (value.func, value.args, value.keywords))
+    if isinstance(value, MethodType):
+        return (_plain(value.__func__, look), _plain(value.__self__, look))
+    if isinstance(value, property):
+        return _plain(value.fget, look)
+    if isinstance(value, (staticmethod, classmethod)):
+        return _plain(value.__func__, look)
+    return (_at(read_by(value), look), tuple(_plain(v, look) for v in held_by(value))) if is_own(value) else None
+
+
+def _of_object(value: Any, look: Look) -> Hashable:
+    """Return what an object has, and its class if that is a user's."""
+    if not look.inside or callable(value) and not is_own(type(value)):
+        return None
+    content = tuple((n, _plain(v, look)) for n, v in getattr(value, "__dict__", {}).items())
+    return (content, _of_class(type(value), look))
+
+
+def _of_class(kind: type, look: Look) -> Hashable:
+    """Return what a class holds, once in a look."""
+    if not is_own(kind) or id(kind) in look.known:
+        return None
+    look.known[id(kind)] = id(kind)
+    return _at(read_by(kind), look)
 
 
 def has_backward_hooks(module: nn.Module) -> nn.Module | None:
