@@ -119,6 +119,7 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
     recorder.names.add(["__return", *arguments, *taken])
     given = {n: _argument(recorder, n, v) for n, v in arguments.items()}
     own = [n for n, v in given.items() if isinstance(v, (Array, Number))]
+    recorder.reads.arguments(given)
     recorder.outside_places.again(hints)
     stack, operators = activate(recorder), RecordingOperators()
     try:

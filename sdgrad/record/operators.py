@@ -204,7 +204,8 @@ class ValueOperators(Operators):
         if isinstance(function, MEMOIZED) and (holds_recorded(args) or holds_recorded(kwargs)):
             return self.call(function.__wrapped__, *args, **kwargs)
         if isinstance(function, functools.partial):
-            self.recorder.reads.add(function, "keywords", "attribute", function.keywords)
+            for name in ("args", "keywords"):
+                self.recorder.reads.add(function, name, "attribute", getattr(function, name))
             return self.call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
         if isinstance(function, MethodType) and not isinstance(function.__self__, KINDS):
             return self.call(function.__func__, function.__self__, *args, **kwargs)

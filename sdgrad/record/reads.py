@@ -69,7 +69,14 @@ class Read:
             return bool(now == value)
         if isinstance(value, np.ndarray):
             return is_numeric(value) and now.dtype == value.dtype and now.shape == value.shape
-        return (self.how == "entries" or isinstance(value, PLAIN)) and bool(now == value)
+        if self.how == "entries":
+            return len(now) == len(value) and all(map(_equal, now, value))
+        return isinstance(value, PLAIN) and _equal(now, value)
+
+
+def _equal(now: Any, value: Any) -> bool:
+    """True if two numbers or texts are the same for all functions: 2, 2.0 and True are not, nor are 0.0 and -0.0."""
+    return now is value or type(now) is type(value) and bool(now == value) and (bool(value) or repr(now) == repr(value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +152,14 @@ class Reads:
             self.arrays.setdefault(id(value), read)
         elif isinstance(value, (*SEQUENCES, *MAPPINGS)):
             self._inside(value)
-        elif isinstance(value, (set, frozenset)):
+        elif isinstance(value, (set, frozenset, bytearray)):
             self.add(value, None, "entries", tuple(value))
+
+    def arguments(self, given: Mapping[str, Any]) -> None:
+        """Note what collections among the arguments hold, which are no nests."""
+        for name, value in given.items():
+            if not is_recorded(value) and not isinstance(value, (*PLAIN, np.ndarray)):
+                self.add(given, name, "item", value)
 
     def adopt(self, read: Read) -> Any:
         """Note what a function that is called here read outside, and return what is there now."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from sdgrad.config import memory_limit
 from sdgrad.errors import ArgumentError
+from sdgrad.record.libraries import is_hashable, is_users
 from sdgrad.record.reads import is_numeric, special_kind
 from sdgrad.record.values import is_recorded
 from sdgrad.runtime.call.marshalling import as_array
@@ -39,11 +40,10 @@ def kind_of_argument(name: str, value: Any, is_fixed: bool, shape: Hashable = No
         return (str(array.dtype), array.shape if shape is None else shape)
     if isinstance(array, (bool, int, float, complex)):
         return type(array).__name__
-    try:
-        hash(array)
-    except TypeError:
-        return Same(array)
-    return array
+    if isinstance(array, Iterator):
+        kind = type(array).__name__
+        raise ArgumentError(f"argument '{name}' is a {kind}, which gives its parts once: pass a list of them")
+    return array if is_hashable(array) and not is_users(type(array)) else Same(array)
 
 
 def _is_memory(value: Any) -> bool:

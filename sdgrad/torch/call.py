@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.utils import _pytree as pytree
 
-from sdgrad.torch.watch import stamp
+from sdgrad.torch.watch import Look, content, stamp
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Call:
     def keyed(self, shapes: Mapping[int, Hashable]) -> Hashable:
         """Return such a key with something else in place of the shapes of some inputs, by their numbers."""
         own = tuple((n, *_memory(t), t.shape) for n, t in (*self.parameters.items(), *self.buffers.items()))
-        numbers = iter(range(len(self.leaves)))
+        numbers, look = iter(range(len(self.leaves))), Look(inside=True)
         kinds = tuple(
-            (*_memory(x), shapes.get(next(numbers), x.shape)) if isinstance(x, torch.Tensor) else _kind(x)
+            (*_memory(x), shapes.get(next(numbers), x.shape)) if isinstance(x, torch.Tensor) else content(x, look)
             for x in self.leaves
         )
         settings = (torch.get_default_dtype(), torch.is_autocast_enabled("cpu"))
@@ -61,14 +61,6 @@ class Call:
 def _memory(x: torch.Tensor) -> tuple[Hashable, ...]:
     """Return what a program has to know of a tensor's memory besides its shape."""
     return (x.dtype, x.device, x.layout, type(x), x._is_zerotensor())
-
-
-def _kind(leaf: Any) -> Hashable:
-    try:
-        hash(leaf)
-    except TypeError:
-        return id(leaf)
-    return (type(leaf), leaf)
 
 
 def is_sharded(module: nn.Module) -> bool:

@@ -15,7 +15,8 @@ from torch import nn
 
 from sdgrad.torch.read_outside import Place, held_by, is_own, read_by
 
-PLAIN = (int, float, bool, str, bytes, type(None), torch.dtype, torch.device)
+NUMBERS = (int, float, complex, np.generic)
+PLAIN = (str, bytes, type(None), torch.dtype, torch.device)
 OF_EVERY_MODULE = frozenset(nn.Module().__dict__)
 OPAQUE = (type, nn.Module, ModuleType)
 CODE = (FunctionType, MethodType, functools.partial, staticmethod, classmethod, property)
@@ -57,18 +58,20 @@ def stamp(module: nn.Module, inside: bool = True) -> Hashable:
 
 def _at(places: Sequence[Place], look: Look) -> Hashable:
     """Return what there is at some places."""
-    return tuple(_plain(space.get(name), look) for space, name in places)
+    return tuple(content(space.get(name), look) for space, name in places)
 
 
 def _own(module: nn.Module, look: Look) -> Hashable:
     attributes = module.__dict__
     hooks = tuple(k for name in HOOKS for k in attributes[name])
-    mine = tuple((n, _plain(v, look)) for n, v in attributes.items() if n not in IGNORED)
+    mine = tuple((n, content(v, look)) for n, v in attributes.items() if n not in IGNORED)
     return (type(module), id(module), module.training, hooks, tuple(attributes["_modules"]), mine)
 
 
-def _plain(value: Any, look: Look) -> Hashable:
+def content(value: Any, look: Look) -> Hashable:
     """Return a value as a hashable one: its content, or where there is none to look at, its identity."""
+    if isinstance(value, NUMBERS):
+        return (type(value), value or repr(value))  # 2, 2.0 and True are equal, and 0.0 and -0.0
     if isinstance(value, PLAIN):
         return value
     if isinstance(value, torch.Tensor):
@@ -80,11 +83,13 @@ def _plain(value: Any, look: Look) -> Hashable:
         return known.get(id(value), _identity(value))
     known[id(value)] = id(value)  # of what holds itself
     if isinstance(value, (tuple, list)):
-        found: Hashable = tuple(_plain(v, look) for v in value)
+        found: Hashable = (type(value), *(content(v, look) for v in value))
+    elif isinstance(value, bytearray):
+        found = bytes(value)
     elif isinstance(value, dict):
-        found = tuple((_plain(k, look), _plain(v, look)) for k, v in value.items())
+        found = tuple((content(k, look), content(v, look)) for k, v in value.items())
     elif isinstance(value, (set, frozenset)):
-        found = frozenset(_plain(v, look) for v in value)
+        found = frozenset(content(v, look) for v in value)
     else:
         found = (_identity(value), _of_code(value, look) if isinstance(value, CODE) else _of_object(value, look))
     known[id(value)] = found
@@ -101,22 +106,22 @@ def _identity(value: Any) -> Hashable:
 def _of_code(value: Any, look: Look) -> Hashable:
     """Return what is called, by the parts that it is made of; a user's function by what it reads."""
     if isinstance(value, functools.partial):
-        return tuple(_plain(v, look) for v in (value.func, value.args, value.keywords))
+        return tuple(content(v, look) for v in (value.func, value.args, value.keywords))
     if isinstance(value, MethodType):
-        return (_plain(value.__func__, look), _plain(value.__self__, look))
+        return (content(value.__func__, look), content(value.__self__, look))
     if isinstance(value, property):
-        return _plain(value.fget, look)
+        return content(value.fget, look)
     if isinstance(value, (staticmethod, classmethod)):
-        return _plain(value.__func__, look)
-    return (_at(read_by(value), look), tuple(_plain(v, look) for v in held_by(value))) if is_own(value) else None
+        return content(value.__func__, look)
+    return (_at(read_by(value), look), tuple(content(v, look) for v in held_by(value))) if is_own(value) else None
 
 
 def _of_object(value: Any, look: Look) -> Hashable:
     """Return what an object has, and its class if that is a user's."""
     if not look.inside or callable(value) and not is_own(type(value)):
         return None
-    content = tuple((n, _plain(v, look)) for n, v in getattr(value, "__dict__", {}).items())
-    return (content, _of_class(type(value), look))
+    mine = tuple((n, content(v, look)) for n, v in getattr(value, "__dict__", {}).items())
+    return (mine, _of_class(type(value), look))
 
 
 def _of_class(kind: type, look: Look) -> Hashable:

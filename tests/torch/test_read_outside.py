@@ -141,3 +141,52 @@ def test_changes_between_calls_are_noticed(name, restored):
             if change_it is not None:
                 change_it(module)
     assert not torch.allclose(*results)  # the change is one
+
+
+class Options:
+    """Equal to all others, as where someone compares only names."""
+
+    def __init__(self, gain):
+        self.gain = gain
+
+    def __eq__(self, other):
+        return isinstance(other, Options)
+
+    def __hash__(self):
+        return 1
+
+
+class Unhashable(Options):
+    __hash__ = None
+
+
+GIVEN = {
+    "an array": (lambda y, a: y * torch.from_numpy(a), np.ones(3, np.float32), lambda a: a.__setitem__(1, 3.0)),
+    "an element": (lambda y, a: y * float(a[1]), np.ones(3), lambda a: a.__setitem__(1, 3.0)),
+    "an object": (lambda y, a: y * a.gain, Options(1.0), lambda a: setattr(a, "gain", 3.0)),
+    "an object without a hash": (lambda y, a: y * a.gain, Unhashable(1.0), lambda a: setattr(a, "gain", 3.0)),
+    "another object": (lambda y, a: y * a.gain, Options(1.0), lambda a: Options(3.0)),
+    "a set": (lambda y, a: y * sum(a), {1.0}, lambda a: a.add(3.0)),
+    "bytes": (lambda y, a: y * a[0], bytearray([1]), lambda a: a.__setitem__(0, 3)),
+    "another type": (lambda y, a: y * (2.0 if isinstance(a, bool) else 3.0), True, lambda a: 1),
+    "another sign": (lambda y, a: y * (2.0 if str(a) == "0.0" else 3.0), 0.0, lambda a: -0.0),
+    "a function": (lambda y, a: a(y), helper, tripled()),
+}
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_changes_of_arguments_are_noticed(name, restored):
+    """Arguments that are no tensors had been compared by identity, or by what their classes call equal."""
+    body, given, change = GIVEN[name]
+    kind = type("Model", (Base,), {"forward": lambda self, x, a: body(self.line(x), a)})
+    torch.manual_seed(3)
+    with sdgrad.config.override(optimization_level=0):
+        module = kind()
+        wrapped, x = sdgrad.Module(module), torch.randn(2, 3)
+        first = wrapped(x, given)
+        torch.testing.assert_close(first, kind.forward(module, x, given))
+        other = change(module if name == "a function" else given)
+        given = given if other is None else other
+        second = wrapped(x, given)
+        torch.testing.assert_close(second, kind.forward(module, x, given))
+    assert not torch.allclose(first, second)
