@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import functools
 
+OF_ITSELF = ("bool", "bytes", "bytearray", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple")
+"""Classes whose pattern of one part is about the whole (PEP 634)."""
 _Test = ast.expr | None  # None is always true
 
 
@@ -30,9 +32,13 @@ def as_branches(node: ast.Match, subject: str) -> list[ast.stmt] | None:
 def _case(case: ast.match_case, subject: str, otherwise: list[ast.stmt]) -> list[ast.stmt]:
     """Return one case, with what is done if it does not match."""
     test, names = _test(case.pattern, subject)
-    if names and test is not None and case.guard is not None:  # bound only where the pattern matches
-        raise _Structured
     binds = [ast.Assign([ast.Name(n, ast.Store())], ast.Name(subject, ast.Load())) for n in names]
+    if names and test is not None and case.guard is not None:  # bound only where the pattern matches
+        matches = f"{subject}_matches"
+        asked = ast.If(test, [*binds, ast.Assign([ast.Name(matches, ast.Store())], case.guard)], [])
+        whole = ast.If(ast.Name(matches, ast.Load()), case.body, otherwise)
+        parts = [ast.Assign([ast.Name(matches, ast.Store())], ast.Constant(False)), asked, whole]
+        return [ast.fix_missing_locations(ast.copy_location(p, case.pattern)) for p in parts]
     before = [ast.fix_missing_locations(ast.copy_location(b, case.pattern)) for b in binds]
     if before and case.guard is not None:  # they are bound where the guard fails, too
         return [*before, ast.copy_location(ast.If(case.guard, case.body, otherwise), case.pattern)]
@@ -40,8 +46,8 @@ def _case(case: ast.match_case, subject: str, otherwise: list[ast.stmt]) -> list
     tests = [t for t in (test, case.guard) if t is not None]
     if not tests:
         return body
-    whole = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
-    branch = ast.If(ast.copy_location(whole, case.pattern), body, otherwise)
+    every = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+    branch = ast.If(ast.copy_location(every, case.pattern), body, otherwise)
     return [ast.fix_missing_locations(ast.copy_location(branch, case.pattern))]
 
 
@@ -65,6 +71,17 @@ def _(pattern: ast.MatchSingleton, subject: str) -> tuple[_Test, list[str]]:
 def _(pattern: ast.MatchAs, subject: str) -> tuple[_Test, list[str]]:
     test, names = (None, []) if pattern.pattern is None else _test(pattern.pattern, subject)
     return test, names if pattern.name is None else [*names, pattern.name]
+
+
+@_test.register
+def _(pattern: ast.MatchClass, subject: str) -> tuple[_Test, list[str]]:
+    """Of its type alone, as ``float()`` and ``float(value)``."""
+    whole = [p for p in pattern.patterns if isinstance(p, ast.MatchAs) and p.pattern is None]
+    of_itself = isinstance(pattern.cls, ast.Name) and pattern.cls.id in OF_ITSELF
+    if pattern.kwd_patterns or len(whole) < len(pattern.patterns) or whole and not of_itself:
+        raise _Structured
+    asked = ast.Call(ast.Name("isinstance", ast.Load()), [ast.Name(subject, ast.Load()), pattern.cls], [])
+    return asked, [p.name for p in whole if p.name is not None]
 
 
 @_test.register

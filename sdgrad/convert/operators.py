@@ -248,6 +248,10 @@ class Operators:
         """Return what becomes a part of a text."""
         return value
 
+    def text(self, made: str) -> str:
+        """Return a text that has been made of parts."""
+        return made
+
     def told(self, value: Any) -> Any:
         """Return what is shown of a value."""
         return value

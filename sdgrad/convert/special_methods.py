@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from sdgrad.convert.texts import ShownText
 from sdgrad.convert.trees import located, operator_call
 
 OF_A_FRAME = ("super", "locals", "vars", "dir", "eval", "exec", "globals")
@@ -28,8 +29,16 @@ class SpecialMethods(ast.NodeTransformer):
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.FormattedValue:
         node.value = located(operator_call("formatted", self.visit(node.value)), node.value)
-        node.format_spec = self.visit(node.format_spec) if node.format_spec is not None else None
+        if isinstance(node.format_spec, ast.JoinedStr):
+            node.format_spec.values = [self.visit(v) for v in node.format_spec.values]
         return node
+
+    def visit_ShownText(self, node: ShownText) -> ast.expr:
+        return ast.copy_location(ast.JoinedStr([self.visit(v) for v in node.values]), node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        node.values = [self.visit(v) for v in node.values]
+        return located(operator_call("text", node), node)
 
     def visit_withitem(self, node: ast.withitem) -> ast.withitem:
         managed = located(operator_call("managed", self.visit(node.context_expr)), node.context_expr)

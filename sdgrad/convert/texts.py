@@ -13,6 +13,10 @@ LOGGING = ("write", "warn", "warning", "info", "debug", "error", "critical")
 """Methods that show the text that they are given."""
 
 
+class ShownText(ast.JoinedStr):
+    """A text that is only shown."""
+
+
 def is_print(function: ast.expr) -> bool:
     """True of ``print``, as it is written."""
     return isinstance(function, ast.Name) and function.id == "print"
@@ -29,11 +33,25 @@ def shown(text: ast.expr) -> ast.expr:
         for part in text.values:
             if isinstance(part, ast.FormattedValue):
                 part.value = told(part.value)
+        return ast.copy_location(ShownText(text.values), text)
+    if isinstance(text, ast.BinOp) and isinstance(text.op, ast.Mod):
+        if isinstance(getattr(text.left, "value", None), str):
+            text.right = _parts_told(text.right)
     elif isinstance(text, ast.BinOp):
         text.left, text.right = shown(text.left), shown(text.right)
     elif isinstance(text, ast.Call) and _makes_text(text.func) and not text.keywords:
         text.args = [told(a) for a in text.args]
     return text
+
+
+def _parts_told(given: ast.expr) -> ast.expr:
+    """Return what is on the right of ``%``, for a text that is shown."""
+    if isinstance(given, ast.Dict):
+        return given
+    if not isinstance(given, ast.Tuple):
+        return told(given)
+    given.elts = [told(p) for p in given.elts]
+    return given
 
 
 def told(value: ast.expr) -> ast.expr:

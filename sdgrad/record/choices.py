@@ -303,6 +303,7 @@ def begun(recorder: Recorder, place: Any, value: Any, name: str) -> ChoiceCell |
     if place not in recorder.hints.options:
         return None
     options, like = recorder.hints.options[place]
+    value = UNBOUND if isinstance(value, Absent) else value
     cell = ChoiceCell.of(recorder, options, [value], name, like, recorder.hints.widened.get(place))
     cell.put(value)
     return cell

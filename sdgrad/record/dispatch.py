@@ -68,6 +68,7 @@ from sdgrad.record.selected import Selected, Turned, applied, called, unknown
 from sdgrad.record.settling import settle
 from sdgrad.record.sparse.matrix import OPERATIONS
 from sdgrad.record.sparse.taking import rule_of_compound
+from sdgrad.record.texts import BEGIN, Shown, Told
 from sdgrad.record.values import RULES, Array, Number, Recorded, can_be_fixed, declines
 
 METHODS: dict[str, Callable] = {
@@ -225,19 +226,12 @@ def text(value: Any, how: str) -> str:
     return in_short(value)
 
 
-class Told(str):
-    """What is shown of a value, in whatever format."""
-
-    def __format__(self, how: str) -> str:
-        return str(self)
-
-
 def in_short(value: Any) -> str:
     """Return what is shown of a recorded value."""
     if isinstance(value, Array) and value.known is not None:
-        return Told(value.known)
+        return Shown(value.known)
     shape = f"[{', '.join(map(str, value.tensor.shape))}]" if isinstance(value, Array) else ""
-    return Told(f"<recorded {value.dtype}{shape}>")
+    return Told(f"{BEGIN}{value.dtype}{shape}>")
 
 
 RULES.ufunc, RULES.function, RULES.truth, RULES.text, RULES.shown = ufunc, function, truth, text, in_short

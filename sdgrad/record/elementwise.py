@@ -239,7 +239,7 @@ def compute(
     :param types: what each operand is converted to.
     :param weak: a number that results takes the type of its partner.
     """
-    recorder = next(x.recorder for x in operands if is_recorded(x))
+    recorder = next((x.recorder for x in operands if is_recorded(x)), None) or RULES.active()
     arrays = [x for x in operands if isinstance(x, Array)]
     if not any(a.ndim for a in arrays):
         numbers = [x[()] if isinstance(x, Array) else x for x in operands]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
+from collections import deque
 from collections.abc import Sequence
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -19,6 +21,7 @@ from sdgrad.record.outside import shown_line
 from sdgrad.record.reads import PLAIN
 from sdgrad.record.restart import Restart
 from sdgrad.record.settling import settle
+from sdgrad.record.values import Number
 
 RECORDED = ("sdgrad.solvers.algorithms", "sdgrad.onnx_ops.functions", "sdgrad.cli.plate")
 """Code of ours that is converted as a user's is."""
@@ -120,6 +123,8 @@ INSTEAD = {
     ),
 }
 """What to write in place of a function without a rule, by its name."""
+INDEXED = (itertools.islice, deque)
+"""What takes integers of Python's alone."""
 MASKED = "an array of booleans beside the data: np.where(mask, 0.0, x), np.sum(x, where=~mask), x[~mask]"
 
 
@@ -142,6 +147,8 @@ def called_as_it_is(recorder: Any, function: Any, args: tuple, kwargs: dict) -> 
             f"{what} would change nothing in a recorded function: for a value through which no derivative passes, "
             "write sdgrad.stop_gradient(value)"
         )
+    if function in INDEXED:
+        args, kwargs = tuple(map(_indexed, args)), {n: _indexed(v) for n, v in kwargs.items()}
     if not (is_library_function(function) and any(map(_is_users_function, (*args, *kwargs.values())))):
         return function(*args, **kwargs)
     told = (
@@ -157,6 +164,10 @@ def called_as_it_is(recorder: Any, function: Any, args: tuple, kwargs: dict) -> 
     except Restart:  # it may ask for content again and again
         recorder.hints.caller = ParseError(f"{shown_line(recorder.where())}{told}")
         raise
+
+
+def _indexed(value: Any) -> Any:
+    return value.__index__() if isinstance(value, Number) and value.dtype.kind in "iu" else value
 
 
 def _without_gradients(function: Any, args: tuple, kwargs: dict) -> str:

@@ -195,7 +195,7 @@ class RecordedLoop(Handler):
         if value is MISSING or name not in self.later and name not in self.head:
             return []
         cells = self.cells.get(name)
-        if cells is None:
+        if cells is None or is_unbound(self.before[name]) and not any(cells):  # a loop around this one may bind it
             return [] if same(value, self.before[name]) else self._last(name, value)
         if structure(value) != structure(self.before[name]):
             raise self.written_out()
@@ -233,7 +233,7 @@ class RecordedLoop(Handler):
 
     def _update(self, name: str, k: int, cell: Cell | ChoiceCell | None, value: Any) -> list[tuple[Cell, Any]]:
         old = next(v for j, v in enumerate(leaves(self.before[name])) if j == k)
-        if isinstance(value, Choice) or isinstance(cell, ChoiceCell):
+        if isinstance(value, Choice) or isinstance(old, Choice) or isinstance(cell, ChoiceCell):
             updates = handed_on(self.recorder.hints, (self.site, (name, k)), cell, old, value)
             if updates is None:
                 raise self.written_out()
@@ -317,7 +317,7 @@ class RecordedLoop(Handler):
         cells = self.cells.get(name)
         if cells is None or end is MISSING:
             return unbound(name, self.before[name])
-        like = self.before[name] if self.before[name] is not MISSING else end
+        like = end if self.before[name] is MISSING or is_unbound(self.before[name]) else self.before[name]
         known = enumerate(zip(cells, leaves(like), strict=True))
         parts = [c.value if c else self.views.get((name, k), v) for k, (c, v) in known]
         if name in self.lasting and name != RESULT and self.ran is not True:

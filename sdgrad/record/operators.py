@@ -70,6 +70,7 @@ from sdgrad.record.restart import ArmEnds
 from sdgrad.record.sparse.matrix import is_sparse
 from sdgrad.record.sparse.writing import store_attribute
 from sdgrad.record.stores import check_in_place, store
+from sdgrad.record.texts import as_told
 from sdgrad.record.trips import trips_of
 from sdgrad.record.truth import chained, joined, scalar
 from sdgrad.record.unusable import Unusable
@@ -288,7 +289,7 @@ class ValueOperators(Operators):
         found = called_as_it_is(self.recorder, function, args, kwargs)
         if isinstance(found, KINDS) or isinstance(function, type):
             return self.recorder.reads.made(found)
-        return wrapped(found) if is_library_function(function) else found
+        return wrapped(found) if is_library_function(function) else as_told(found)
 
     def _argument(self, value: Any) -> Any:
         """Return an argument of a function that is not converted: functions of the user's are, when it calls them."""

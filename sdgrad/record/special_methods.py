@@ -20,6 +20,7 @@ from sdgrad.record.choices import Choice
 from sdgrad.record.libraries import is_hashable, is_known, is_users, method_of
 from sdgrad.record.operators import ValueOperators
 from sdgrad.record.reads import NOTHING
+from sdgrad.record.texts import Told, as_told, formatted
 from sdgrad.record.values import Array, Number
 
 UNARY = {"USub": "__neg__", "UAdd": "__pos__", "Invert": "__invert__"}
@@ -38,6 +39,7 @@ LOOKING = {
     dataclasses.replace, dataclasses.asdict, dataclasses.astuple,
 }  # fmt: skip
 """Functions that look at an object by methods which Python calls by itself."""
+PARSING = {int, float, complex, eval}
 CALLED = (FunctionType, MethodType, functools.partial, operator.attrgetter)
 BY_OPERATOR: dict[Any, str] = {of: word for word, of in BINARY.items()}
 
@@ -82,8 +84,11 @@ class RecordingOperators(ValueOperators):
 
     # -- operators
     def binary(self, word: str, left: Any, right: Any) -> Any:
+        if word == "Mod" and isinstance(left, str):
+            return formatted(left, right)
         names, plain = names_of(word), super().binary
-        return self._of_two(names, left, right, type(left) is not type(right), lambda: plain(word, left, right))
+        both = type(left) is not type(right)
+        return as_told(self._of_two(names, left, right, both, lambda: plain(word, left, right)))
 
     def unary(self, word: str, value: Any) -> Any:
         method = special(value, UNARY[word])
@@ -172,6 +177,9 @@ class RecordingOperators(ValueOperators):
 
     def formatted(self, value: Any) -> Any:
         return self._looked_at(value, ("__format__", "__str__", "__repr__"))
+
+    def text(self, made: str) -> str:
+        return as_told(made)
 
     def and_(self, *parts: Callable[[], Any]) -> Any:
         return super().and_(*(functools.partial(self._decided_by, part) for part in parts))
@@ -282,6 +290,12 @@ class RecordingOperators(ValueOperators):
         if isinstance(function, operator.attrgetter):
             found = [functools.reduce(self.attribute, n.split("."), args[0]) for n in function.__reduce__()[1]]
             return found[0] if len(found) == 1 else tuple(found)
+        if function in PARSING and isinstance(args[0], Told):
+            args[0].refuse()
+        if isinstance(function, FunctionType) and hasattr(function, "registry") and hasattr(function, "dispatch"):
+            return self.call(
+                function.dispatch(self.call(type, args[0])), *args, **kwargs
+            )  # of functools.singledispatch
         if function in LOOKING:
             self.seen(*args, *(part for a in args if isinstance(a, (list, tuple)) for part in a))
         if isinstance(function, operator.methodcaller):

@@ -41,8 +41,8 @@ def kind_of_argument(name: str, value: Any, is_fixed: bool, shape: Hashable = No
     if isinstance(array, (bool, int, float, complex)):
         return type(array).__name__
     if isinstance(array, Iterator):
-        kind = type(array).__name__
-        raise ArgumentError(f"argument '{name}' is a {kind}, which gives its parts once: pass a list of them")
+        of = type(array).__name__
+        raise ArgumentError(f"argument '{name}' is a {of}, which gives its parts once: pass a list of them")
     return array if is_hashable(array) and not is_users(type(array)) else Same(array)
 
 

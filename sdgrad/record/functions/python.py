@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from sdgrad.errors import ParseError
+from sdgrad.errors import ParseError, UnknownContent
 from sdgrad.record.carried import is_value
-from sdgrad.record.choices import Choice
+from sdgrad.record.choices import VALUE, Choice
 from sdgrad.record.elementwise import apply, compute, is_weak, kind, loop_types
 from sdgrad.record.functions.table import FUNCTIONS, active, array, operand, rule
 from sdgrad.record.growth import as_one
@@ -149,8 +149,10 @@ def extreme(ufunc: np.ufunc, own: Any) -> Any:
 
 def _first_unless_beaten(ufunc: np.ufunc, own: Any, a: Any, b: Any) -> Any:
     """Return what ``max(a, b)`` or ``min(a, b)`` is: the first one where numbers do not compare."""
+    if not holds_recorded([a, b]):
+        return own(a, b)
     types = loop_types(ufunc, [kind(a), kind(b)])
-    if types[0].kind != "f" or not holds_recorded([a, b]):
+    if types[0].kind != "f":
         return apply(ufunc, [a, b])
     return compute(f"{own.__name__}({{1}}, {{0}})", [a, b], types[:2], types[2], is_weak(a, b))
 
@@ -175,10 +177,23 @@ def isinstance_(value: Any, kinds: Any) -> bool:
         value.refuse()
     if not is_recorded(value):
         return builtins.isinstance(value, kinds)
-    if isinstance(value, Array):
-        return builtins.isinstance(np.empty(0), kinds)
-    example = {"i": 0, "f": 0.0, "c": 0j, "b": False}[value.dtype.kind] if value.weak else value.dtype.type(0)
-    return builtins.isinstance(example, kinds)
+    return builtins.issubclass(type_(value), kinds)
+
+
+def type_(value: Any, *more: Any) -> type:
+    """Return what ``type`` says of the value that a recorded one stands for."""
+    if isinstance(value, Choice):
+        kinds = {type_(value.number if own is VALUE else own) for own in value.options}
+        if len(kinds) == 1:
+            return kinds.pop()
+        raise UnknownContent("the type of one of several objects, which only a run of the program chooses")
+    if isinstance(value, Unusable):
+        value.refuse()
+    if not is_recorded(value):
+        return builtins.type(value, *more)
+    if isinstance(value, Array) or value.is_array:
+        return np.ndarray
+    return {"i": int, "f": float, "c": complex, "b": bool}[value.dtype.kind] if value.weak else value.dtype.type
 
 
 def ordered(values: Any, /, *, key: Any = None, reverse: bool = False) -> list[Any]:
@@ -243,6 +258,7 @@ BUILTINS = {
     builtins.abs: absolute,
     builtins.round: round_,
     builtins.isinstance: isinstance_,
+    builtins.type: type_,
     builtins.sorted: ordered,
     builtins.pow: lambda a, b, *m: a**b if not m else builtins.pow(a, b, *m),
     builtins.divmod: lambda a, b: (a // b, a % b),

@@ -33,17 +33,14 @@ def as_array(value: Any) -> Any:
 
 
 def as_value(value: Any) -> Any:
-    """Convert a value to what DaCe's frontend infers types from.
+    """Convert a value to what DaCe's frontend infers types from: numbers, and contiguous arrays.
 
-    An array without dimensions becomes a number. A strided array becomes a contiguous one of undefined content: only
-    its shape and dtype matter.
+    An array without dimensions becomes a number.
     """
     array = as_array(value)
     if not isinstance(array, np.ndarray):
         return array
-    if array.ndim == 0:
-        return array[()]
-    return array if array.flags.c_contiguous else np.empty(array.shape, array.dtype)
+    return array[()] if array.ndim == 0 else np.ascontiguousarray(array)
 
 
 def as_recorded(value: Any) -> Any:
