@@ -15,9 +15,9 @@ from sdgrad.analysis.paths import Path
 from sdgrad.analysis.survival import Memory
 from sdgrad.config import config
 from sdgrad.program.names import Names
-from sdgrad.program.tree import Program, Region
+from sdgrad.program.tree import Leaf, Program, Region, walk
 from sdgrad.tape import checkpoints, restoring
-from sdgrad.tape.cost_model import bytes_of, worth_undoing
+from sdgrad.tape.cost_model import bytes_of, guess, worth_undoing
 from sdgrad.tape.definitions import Definitions
 from sdgrad.tape.plan import Checkpoint, TapePlan
 from sdgrad.tape.planner import Planner
@@ -60,6 +60,10 @@ def plan_tape(
     names.add(k.name for k in best.all_kept())
     names.add(n for c in best.counters.values() for n in (c.count, c.total))
     return best
+
+
+LEAST_TRIED, MOST_PLANNED = 4, 20_000
+"""How many containers, the largest first, are tried to be undone; how many instructions all these trials plan."""
 
 
 @dataclass
@@ -105,6 +109,10 @@ class Search:
         asked = Trial()
         candidates = {c for c in lost if worth_undoing(c, self.program)}
         together = restoring.tried_together(self.program, candidates)
+        length = sum(len(n.body) if isinstance(n, Leaf) else 1 for n in walk(self.program.body))
+        if len(together) > (most := max(LEAST_TRIED, MOST_PLANNED // length)):
+            sizes = {c: sum(guess(self.program.containers[n]) for n in c) for c in together}
+            together = sorted(together, key=lambda c: -sizes[c])[:most]
         alone = {c: t for c in together if (t := self.plan(Trial(c))) is not None}
         for containers in sorted(alone, key=lambda c: self.size(alone[c][0])):
             more = Trial(asked.undone | containers)
