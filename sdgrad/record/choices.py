@@ -26,6 +26,7 @@ from sdgrad.record.unusable import Absent, Unusable
 from sdgrad.record.values import RULES, Number, is_recorded
 
 UNBOUND = MISSING
+EXPRESSION = "arm value"  # the name of a conditional expression, which no name of a user is
 """The option that a name has no value."""
 KINDS = (str, bytes, type(None), enum.Enum, types.FunctionType, types.BuiltinFunctionType, np.ufunc, type)
 """What an option may be, beside a number."""
@@ -352,7 +353,7 @@ def _example(value: Any) -> Any:
 
 def called(name: str) -> str:
     """Return how an error calls a name."""
-    return "what is returned" if name == RESULT else f"'{name}'"
+    return {RESULT: "what is returned", EXPRESSION: "the conditional expression"}.get(name, f"'{name}'")
 
 
 def _is(one: Any, other: Any) -> bool:

@@ -27,7 +27,7 @@ from sdgrad.record.runs import Assigned
 from sdgrad.record.settling import settle
 from sdgrad.record.slices import bounds, named
 from sdgrad.record.tensors import Tensor, broadcast_shape
-from sdgrad.record.values import RULES, Array, Number, holds_recorded, is_positive, is_recorded
+from sdgrad.record.values import RULES, Array, Number, Storage, holds_recorded, is_positive, is_recorded
 from sdgrad.symbolic.expr import free_names
 
 ZERO, WHOLE = sympy.Integer(0), np.dtype(np.int64)
@@ -72,10 +72,17 @@ def readable(array: Any) -> None:
 
 
 def _with_memory(array: Array) -> Array:
-    """Return the array after its known content got memory."""
-    if array.known is not None:
-        array.recorder.materialize(array.storage)
-    return array
+    """Return the array after its known content got memory; of one that nobody writes, another one with memory."""
+    if array.known is None:
+        return array
+    recorder: Recorder = array.recorder
+    if not array.storage.readonly or array.storage.partners:
+        recorder.materialize(array.storage)
+        return array
+    tensor = recorder.fixed(array.known)
+    readonly = array.storage.readonly
+    storage = Storage(tensor.container, None, recorder.blocks[0], None, constant=True, readonly=readonly)
+    return Array(recorder, storage, tensor, placed=array.placed)
 
 
 def _indices(parts: Sequence[Any]) -> tuple:

@@ -23,7 +23,7 @@ from sdgrad.program.custom_rule import ATTRIBUTE
 from sdgrad.record.branches import RecordedBranch
 from sdgrad.record.carried import leaves
 from sdgrad.record.checks import fail, require
-from sdgrad.record.choices import Choice, compared, each, no_attribute, not_callable, plain, read
+from sdgrad.record.choices import EXPRESSION, Choice, compared, each, no_attribute, not_callable, plain, read
 from sdgrad.record.chosen import CHANGING, refuse_change
 from sdgrad.record.compound import Compound
 from sdgrad.record.custom import call_with_rule
@@ -328,11 +328,11 @@ class ValueOperators(Operators):
         condition = scalar(condition)
         if not is_recorded(condition):
             return then() if condition else otherwise()
-        branch = RecordedBranch(self.recorder, condition, ("value",), ("value",))
+        branch = RecordedBranch(self.recorder, condition, (EXPRESSION,), (EXPRESSION,))
         for arm in branch:
             with branch:
                 branch.enter({"then": then, "otherwise": otherwise})  # and what these reach
-                branch.leave({"value": then() if arm else otherwise()})
+                branch.leave({EXPRESSION: then() if arm else otherwise()})
         return branch.after({})[0]
 
     def let_through(self, function: Callable, condition: Any, part: Callable[[], Any]) -> Any:

@@ -201,3 +201,23 @@ def test_factorials():
         both(x)
     with pytest.raises(TypeError, match="integer"):
         sdgrad.grad(lambda x: math.factorial(x[0]))(X)
+
+
+VELOCITIES = np.array([[0, 1, 0], [-1, 0, 1], [-1, 1, 0], [1, 0, 0], [0, 0, 1]])
+
+
+def content_after_a_loop(x):
+    total = 0.0
+    for k, (cx, cy, _) in enumerate(VELOCITIES):
+        total += (cx + 2 * cy) * x[k] * x[k]
+    left = [k for k, c in enumerate(VELOCITIES) if c[0] == -1]
+    for k in range(len(x)):
+        total += VELOCITIES[k, 2] * np.sin(x[k])
+    return total + np.sum(x[left]) * VELOCITIES[3].tolist().index(1)
+
+
+def test_content_stays_known_after_loops():
+    """A loop that read the array by its counter had made it one of which only a run knows the content."""
+    value, gradient = sdgrad.value_and_grad(content_after_a_loop)(X)
+    assert_close(value, content_after_a_loop(X), 1e-12, "value")
+    assert_close(gradient, differences(content_after_a_loop, X), 1e-6, "gradient")

@@ -2,7 +2,7 @@
 
 import functools
 import numbers
-from collections import deque
+from collections import deque, namedtuple
 from itertools import count, islice
 
 import numpy as np
@@ -78,6 +78,28 @@ def by_integers(x, n):
     for _ in range(4):
         last.append(last[-1] * 1.1)
     return sum(last) + sum(islice((x * k for k in count()), n + 1))
+
+
+Quote = namedtuple("Quote", "months rate")
+
+
+def by_months(quotes):
+    total = 1.0
+    for months, rate in sorted(quotes):
+        total = np.sin(total * rate) + months
+    for quote in sorted(quotes, key=lambda q: -q.months):
+        total = np.cos(total * quote.rate)
+    return total * min(quotes, key=lambda q: q.months).rate + max(quotes, key=lambda q: (q.months, 1)).rate
+
+
+def test_objects_are_sorted_by_their_integers():
+    for months in ((12, 6, 24), (6, 24, 12)):
+        quotes = [Quote(m, r) for m, r in zip(months, (0.3, 0.5, 0.7), strict=True)]
+        value, slopes = sdgrad.value_and_grad(by_months)(quotes)
+        assert np.isclose(value, by_months(quotes))
+        for k, slope in enumerate(slopes):
+            moved = [[q._replace(rate=q.rate + h * (j == k)) for j, q in enumerate(quotes)] for h in (1e-6, -1e-6)]
+            assert np.isclose(slope.rate, (by_months(moved[0]) - by_months(moved[1])) / 2e-6, rtol=1e-6)
 
 
 def test_integers_that_python_needs():

@@ -134,6 +134,8 @@ def extreme(ufunc: np.ufunc, own: Any) -> Any:
         given = list(values[0]) if len(values) == 1 else list(values)
         if kwargs.get("key") is not None and given:
             keys = [kwargs["key"](v) for v in given]
+            if not all(map(is_value, given)):
+                keys = list(map(_known_number, keys))
             if holds_recorded(keys):
                 return given_by(ufunc, own, given, keys)
             return given[own(range(len(given)), key=keys.__getitem__)]
@@ -196,10 +198,20 @@ def type_(value: Any, *more: Any) -> type:
     return {"i": int, "f": float, "c": complex, "b": bool}[value.dtype.kind] if value.weak else value.dtype.type
 
 
+def _known_number(key: Any) -> Any:
+    """Return what objects are sorted by; integers that arguments or loops decide are made known."""
+    if isinstance(key, (tuple, list)):
+        return type(key)(map(_known_number, key)) if not hasattr(key, "_fields") else tuple(map(_known_number, key))
+    is_whole = isinstance(key, Number) and key.dtype.kind in "iu" and can_be_fixed(key.origin)
+    return key.__index__() if is_whole else key
+
+
 def ordered(values: Any, /, *, key: Any = None, reverse: bool = False) -> list[Any]:
     """Return what ``sorted`` is: numbers are sorted by the program, other things by keys that are known."""
     parts = list(values)
     keys = parts if key is None else [key(p) for p in parts]
+    if not all(map(is_value, parts)):
+        keys = list(map(_known_number, keys))
     first = [k[0] if isinstance(k, (tuple, list)) and k else k for k in keys]
     if holds_recorded(keys) and not holds_recorded(first) and len(set(first)) == len(first):
         keys = first  # the first of each tuple decides
@@ -207,7 +219,10 @@ def ordered(values: Any, /, *, key: Any = None, reverse: bool = False) -> list[A
         places = builtins.sorted(range(len(parts)), key=keys.__getitem__, reverse=reverse)
         return [parts[k] for k in places]
     if not all(map(is_value, [*parts, *keys])):
-        raise ParseError("sorted by values that only a run knows, of what are no numbers: use np.argsort")
+        raise ParseError(
+            "sorted by values that only a run knows, of what are no numbers: keep the numbers in arrays, and take "
+            "x[np.argsort(keys)] of each"
+        )
     if key is not None:
         sign = -1 if reverse else 1  # in both orders, of equal ones the first comes first
         order = np.argsort(np.multiply(array(keys), sign), kind="stable")
