@@ -62,6 +62,8 @@ def plan_tape(
     return best
 
 
+LONG_PROGRAM, LITTLE_TAPE = 2_000, 1 << 20
+"""Instructions of programs in which nothing is undone if their tape has fewer bytes: it takes longer than it gains."""
 LEAST_TRIED, MOST_PLANNED = 4, 20_000
 """How many containers, the largest first, are tried to be undone; how many instructions all these trials plan."""
 
@@ -108,8 +110,10 @@ class Search:
         best, lost = self.first()
         asked = Trial()
         candidates = {c for c in lost if worth_undoing(c, self.program)}
-        together = restoring.tried_together(self.program, candidates)
         length = sum(len(n.body) if isinstance(n, Leaf) else 1 for n in walk(self.program.body))
+        if length > LONG_PROGRAM and self.size(best) < LITTLE_TAPE:
+            return best, asked
+        together = restoring.tried_together(self.program, candidates)
         if len(together) > (most := max(LEAST_TRIED, MOST_PLANNED // length)):
             sizes = {c: sum(guess(self.program.containers[n]) for n in c) for c in together}
             together = sorted(together, key=lambda c: -sizes[c])[:most]
