@@ -120,7 +120,7 @@ def content_of(value: Any) -> Content | None:
         return {}
     if type(value).__module__.partition(".")[0] in ("sdgrad", "numpy", "dace", "builtins"):
         return None
-    slots = {n: getattr(value, n) for n in _slots(type(value)) if hasattr(value, n)}
+    slots = {n: getattr(value, n) for n in slots_of(type(value)) if hasattr(value, n)}
     return {**slots, **vars(value)} if hasattr(value, "__dict__") else slots or None
 
 
@@ -129,9 +129,15 @@ def is_drawn_from(value: Any) -> bool:
     return isinstance(value, KINDS) or hasattr(type(value), "__next__")
 
 
-def _slots(kind: type) -> list[str]:
-    names = [n for base in kind.__mro__ for n in (base.__dict__.get("__slots__") or ())]
-    return [n for n in names if not n.startswith("__")]
+def slots_of(kind: type) -> list[str]:
+    """Return the names of the attributes that objects of a class have beside their dictionary."""
+    found = []
+    for base in kind.__mro__:
+        names = base.__dict__.get("__slots__") or ()
+        for name in (names,) if isinstance(names, str) else names:
+            private = name.startswith("__") and not name.endswith("__")
+            found.append(f"_{base.__name__.lstrip('_')}{name}" if private else name)
+    return [n for n in found if not n.startswith("__")]
 
 
 def put(owner: Any, content: Content) -> None:
@@ -151,7 +157,7 @@ def put(owner: Any, content: Content) -> None:
             if name in content:
                 cell.cell_contents = content[name]
     elif not isinstance(owner, (tuple, frozenset, MethodType, partial)):
-        slots = _slots(type(owner))
+        slots = slots_of(type(owner))
         for name in content.keys() & set(slots):
             object.__setattr__(owner, name, content[name])
         if hasattr(owner, "__dict__"):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
 from zlib import crc32
 
@@ -13,6 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from sdgrad.record.python_state import slots_of
 from sdgrad.torch.read_outside import Place, held_by, is_own, read_by
 
 NUMBERS = (int, float, complex, np.generic)
@@ -71,7 +73,8 @@ def _own(module: nn.Module, look: Look) -> Hashable:
 def content(value: Any, look: Look) -> Hashable:
     """Return a value as a hashable one: its content, or where there is none to look at, its identity."""
     if isinstance(value, NUMBERS):
-        return (type(value), value or repr(value))  # 2, 2.0 and True are equal, and 0.0 and -0.0
+        told = value if value and value == value else repr(value)  # 0.0 and -0.0 are equal, and nan is not
+        return (type(value), told)  # 2, 2.0 and True are equal
     if isinstance(value, PLAIN):
         return value
     if isinstance(value, torch.Tensor):
@@ -82,11 +85,11 @@ def content(value: Any, look: Look) -> Hashable:
     if id(value) in known or isinstance(value, OPAQUE):
         return known.get(id(value), _identity(value))
     known[id(value)] = id(value)  # of what holds itself
-    if isinstance(value, (tuple, list)):
+    if isinstance(value, (tuple, list, deque)):
         found: Hashable = (type(value), *(content(v, look) for v in value))
     elif isinstance(value, bytearray):
         found = bytes(value)
-    elif isinstance(value, dict):
+    elif isinstance(value, (dict, MappingProxyType)):
         found = tuple((content(k, look), content(v, look)) for k, v in value.items())
     elif isinstance(value, (set, frozenset)):
         found = frozenset(content(v, look) for v in value)
@@ -120,7 +123,8 @@ def _of_object(value: Any, look: Look) -> Hashable:
     """Return what an object has, and its class if that is a user's."""
     if not look.inside or callable(value) and not is_own(type(value)):
         return None
-    mine = tuple((n, content(v, look)) for n, v in getattr(value, "__dict__", {}).items())
+    held = {n: getattr(value, n) for n in slots_of(type(value)) if hasattr(value, n)}
+    mine = tuple((n, content(v, look)) for n, v in (*held.items(), *getattr(value, "__dict__", {}).items()))
     return (mine, _of_class(type(value), look))
 
 

@@ -147,6 +147,33 @@ def name_of_the_function_around_in_a_chain(x):
     return n * x[0]
 
 
+class OneSlot:
+    __slots__ = "value"
+
+    def __init__(self):
+        self.value = 1.0
+
+
+class PrivateSlot:
+    __slots__ = ("__value",)
+
+    def __init__(self):
+        self.__value = 1.0
+
+    def times(self, by):
+        self.__value = self.__value * by
+        return self.__value
+
+
+@program
+def slots_of_objects(x):
+    one, private = OneSlot(), PrivateSlot()
+    if x[0] > 0.0:
+        one.value = 2.0
+        private.times(3.0)
+    return one.value * x[0] + private.times(1.0) * x[1]
+
+
 @program
 def partial_that_changes_a_list(x):
     def times(held, by):

@@ -1,7 +1,8 @@
 """What a module reads outside of itself may change between two calls: the next call computes with what is there."""
 
 import functools
-from types import SimpleNamespace
+from collections import deque
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,6 +24,13 @@ class Config:
 
     def of(self, v):
         return v * self.gain * HALF
+
+
+class Slotted:
+    __slots__ = ("gain",)
+
+    def __init__(self, gain):
+        self.gain = gain
 
 
 class Gain:
@@ -69,6 +77,10 @@ class Base(nn.Module):
         return HALF * k
 
 
+SLOTTED, QUEUE, HELD = Slotted(0.5), deque([0.5]), {"b": 0.5}
+PROXY = MappingProxyType(HELD)
+
+
 def global_name(name, new):
     return lambda module: globals().__setitem__(name, new(globals()[name]))
 
@@ -91,6 +103,9 @@ CASES = {
     "a default": (lambda m, y, k=LIST: y * k[1], lambda m: LIST.__setitem__(1, 3.0)),
     "an array": (lambda m, y: y * torch.from_numpy(ARRAY), lambda m: ARRAY.__setitem__(0, 3.0)),
     "a tensor": (lambda m, y: y * TENSOR, lambda m: TENSOR.mul_(3.0)),
+    "slots": (lambda m, y: y * SLOTTED.gain, lambda m: setattr(SLOTTED, "gain", 3.0)),
+    "a deque": (lambda m, y: y * QUEUE[0], lambda m: QUEUE.appendleft(3.0)),
+    "a proxy": (lambda m, y: y * PROXY["b"], lambda m: HELD.update(b=3.0)),
     "a namespace": (lambda m, y: y * SETTINGS.gain, attribute(SETTINGS, "gain")),
     "a class": (lambda m, y: y * Config.gain, attribute(Config, "gain")),
     "in a helper": (lambda m, y: outer(y), tripled()),
