@@ -17,11 +17,12 @@ from typing import Any, cast
 
 from sdgrad.convert.operators import BINARY, UPDATED, Handler, Names
 from sdgrad.record.choices import Choice
+from sdgrad.record.functions.python import type_
 from sdgrad.record.libraries import is_hashable, is_known, is_users, method_of
 from sdgrad.record.operators import ValueOperators
 from sdgrad.record.reads import NOTHING
 from sdgrad.record.texts import Told, as_told, formatted
-from sdgrad.record.values import Array, Number
+from sdgrad.record.values import Array, Number, is_recorded
 
 UNARY = {"USub": "__neg__", "UAdd": "__pos__", "Invert": "__invert__"}
 COMPARED = {
@@ -254,6 +255,8 @@ class RecordingOperators(ValueOperators):
         return self.call(method, owner, index, value)
 
     def attribute(self, owner: Any, name: str) -> Any:
+        if name == "__class__" and is_recorded(owner):
+            return type_(owner)
         if not is_users(type(owner)):
             return super().attribute(owner, name)
         found, held = method_of(type(owner), name), getattr(owner, "__dict__", {})
@@ -292,10 +295,6 @@ class RecordingOperators(ValueOperators):
             return found[0] if len(found) == 1 else tuple(found)
         if function in PARSING and isinstance(args[0], Told):
             args[0].refuse()
-        if isinstance(function, FunctionType) and hasattr(function, "registry") and hasattr(function, "dispatch"):
-            return self.call(
-                function.dispatch(self.call(type, args[0])), *args, **kwargs
-            )  # of functools.singledispatch
         if function in LOOKING:
             self.seen(*args, *(part for a in args if isinstance(a, (list, tuple)) for part in a))
         if isinstance(function, operator.methodcaller):

@@ -55,11 +55,56 @@ def _(shape: np.ndarray):
     return np.sum(shape * shape)
 
 
+class Areas:
+    share = 2.0
+
+    @functools.singledispatchmethod
+    def of(self, shape):
+        return 0.0
+
+    @of.register
+    def _(self, shape: float):
+        return shape * shape * self.share
+
+    @of.register(np.ndarray)
+    def _(self, shape):
+        return np.sum(shape * shape) * self.share
+
+    @of.register
+    def _(self, shape: list):
+        return sum(self.of(part) for part in shape)
+
+    @functools.singledispatchmethod
+    @classmethod
+    def made(cls, shape):
+        return 0.0
+
+    @made.register
+    @classmethod
+    def _(cls, shape: float):
+        return shape * 3.0 * cls.share
+
+
+AREAS = Areas()
+
+
+def by_methods(x):
+    own = Areas()
+    return (
+        own.of(x)
+        + own.of([x, 2 * x])
+        + AREAS.of(np.ones(3) * x)
+        + Areas.made(x)
+        + AREAS.made(x)
+        + (x.__class__ is float)
+    )
+
+
 def by_dispatch(x):
     return area(x) + area([x, 2 * x]) + area(np.ones(3) * x)
 
 
-OF_ONE = [by_type, by_match, by_key, by_kind, by_dispatch]
+OF_ONE = [by_type, by_match, by_key, by_kind, by_dispatch, by_methods]
 LIMITS = {
     "two numbers first": lambda x: max(0.0, 1.0, x) + min(3, 2.0, x) + max([0, 1, x]) + max(0.1, 0.2, x, key=abs),
     "a slice of an iterator": lambda x: sum(islice((x * k for k in count()), 3)),
