@@ -317,7 +317,7 @@ class RecordedLoop(Handler):
         cells = self.cells.get(name)
         if cells is None or end is MISSING:
             return unbound(name, self.before[name])
-        like = end if self.before[name] is MISSING or is_unbound(self.before[name]) else self.before[name]
+        like = end if is_unbound(self.before[name]) else self.before[name]
         known = enumerate(zip(cells, leaves(like), strict=True))
         parts = [c.value if c else self.views.get((name, k), v) for k, (c, v) in known]
         if name in self.lasting and name != RESULT and self.ran is not True:
