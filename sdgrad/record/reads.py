@@ -21,13 +21,30 @@ from sdgrad.lift.dace_programs import STAMP
 from sdgrad.record.sparse.known import special_format
 from sdgrad.record.values import is_recorded
 
-How = Literal["item", "attribute", "cell", "length", "entries"]
+How = Literal["item", "attribute", "cell", "length", "entries", "items", "parts"]
 NOTHING = object()
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 MAPPINGS = (dict, UserDict, ChainMap, MappingProxyType)
 SEQUENCES = (list, tuple, deque, UserList)
 METHODS = (MethodType, BuiltinMethodType, MethodWrapperType)
-MOST = 100_000  # entries of lists that are looked at
+MOST = 100_000  # reads of what objects hold, each by itself; what holds more is compared as a whole
+CONTENTS: dict[How, Callable[[Any], tuple]] = {
+    "entries": tuple,
+    "items": lambda owner: tuple(part for pair in owner.items() for part in pair),
+    "parts": lambda owner: _parts(owner, ()),
+}
+"""What of a collection is compared as a whole."""
+
+
+def _parts(value: Any, around: tuple[int, ...]) -> Any:
+    """Return what a collection holds, and what is held by that, as tuples.
+
+    :param around: what it is a part of.
+    """
+    if not isinstance(value, (*SEQUENCES, *MAPPINGS, set, frozenset)) or id(value) in around:
+        return value
+    found = (p for pair in value.items() for p in pair) if isinstance(value, MAPPINGS) else value
+    return tuple(_parts(p, (*around, id(value))) for p in found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +63,8 @@ class Read:
                 return self.owner[self.key]
             if self.how == "attribute":
                 return getattr(self.owner, self.key)
-            if self.how == "entries":
-                return tuple(self.owner)
+            if self.how in CONTENTS:
+                return CONTENTS[self.how](self.owner)
             return self.owner.cell_contents if self.how == "cell" else len(self.owner)
         except (LookupError, AttributeError, ValueError):
             return NOTHING
@@ -69,14 +86,20 @@ class Read:
             return bool(now == value)
         if isinstance(value, np.ndarray):
             return is_numeric(value) and now.dtype == value.dtype and now.shape == value.shape
-        if self.how == "entries":
-            return len(now) == len(value) and all(map(_equal, now, value))
+        if self.how in CONTENTS:
+            return _equal_parts(now, value)
         return isinstance(value, PLAIN) and _equal(now, value)
 
 
 def _equal(now: Any, value: Any) -> bool:
     """True if two numbers or texts are the same for all functions: 2, 2.0 and True are not, nor are 0.0 and -0.0."""
     return now is value or type(now) is type(value) and bool(now == value) and (bool(value) or repr(now) == repr(value))
+
+
+def _equal_parts(now: Any, value: Any) -> bool:
+    if type(now) is tuple and type(value) is tuple:
+        return len(now) == len(value) and all(map(_equal_parts, now, value))
+    return _equal(now, value) if isinstance(value, PLAIN) else now is value
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +171,8 @@ class Reads:
         if place in self.found:
             return
         self.found[place] = read = Read(owner, key, how, value)
+        if how in CONTENTS:
+            return
         if isinstance(value, np.ndarray):
             self.arrays.setdefault(id(value), read)
         elif isinstance(value, (*SEQUENCES, *MAPPINGS)):
@@ -169,10 +194,11 @@ class Reads:
         return now
 
     def _inside(self, value: Any) -> None:
-        if len(self.found) > MOST:
-            return
-        if not isinstance(value, MAPPINGS) and all(isinstance(v, PLAIN) for v in value):
-            self.add(value, None, "entries", tuple(value))
+        parts = value.values() if isinstance(value, MAPPINGS) else value
+        is_plain = all(isinstance(v, PLAIN) for v in parts)
+        if is_plain or len(self.found) > MOST:
+            how: How = "parts" if not is_plain else "items" if isinstance(value, MAPPINGS) else "entries"
+            self.add(value, None, how, CONTENTS[how](value))
             return
         if not isinstance(value, tuple):
             self.add(value, None, "length", len(value))

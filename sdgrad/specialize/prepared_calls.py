@@ -43,7 +43,8 @@ class Watch:
     def of(guards: Sequence[Guard]) -> Watch:
         """Return what guards ask for."""
         items = [g for g in guards if isinstance(g, Read) and g.how == "item" and isinstance(g.owner, dict)]
-        others = [g for g in guards if not any(g is i for i in items)]
+        looked_up = set(map(id, items))
+        others = [g for g in guards if id(g) not in looked_up]
         return Watch(tuple((i.owner, i.key, i.value, i) for i in items), tuple(others))
 
     @property

@@ -114,7 +114,7 @@ class Search:
         if length > LONG_PROGRAM and self.size(best) < LITTLE_TAPE:
             return best, asked
         together = restoring.tried_together(self.program, candidates)
-        if len(together) > (most := max(LEAST_TRIED, MOST_PLANNED // length)):
+        if len(together) > (most := max(LEAST_TRIED, MOST_PLANNED // max(length, 1))):
             sizes = {c: sum(guess(self.program.containers[n]) for n in c) for c in together}
             together = sorted(together, key=lambda c: -sizes[c])[:most]
         alone = {c: t for c in together if (t := self.plan(Trial(c))) is not None}

@@ -172,3 +172,25 @@ def _check(f, gradient):
     ends = [(f(X + h), f(X - h)) for h in 1e-5 * np.eye(2)]
     np.testing.assert_allclose(found, [(a - b) / 2e-5 for a, b in ends], rtol=1e-7)
     return found
+
+
+LARGE = {(i, "key"): [float(i), (i,)] for i in range(30_000)}
+TEXTS = {f"k{i}": float(i) for i in range(150_000)}
+
+
+def of_large(x):
+    return np.sum(x) * TEXTS["k5"] + LARGE[29_999, "key"][0] * x[0]
+
+
+def test_large_collections_are_compared_as_a_whole():
+    """Each entry had been a comparison of its own, for minutes, and what was left was not compared."""
+    gradient = sdgrad.grad(of_large)
+    before = _check(of_large, gradient)
+    for change in (
+        lambda: TEXTS.update(k149999=3.0),
+        lambda: TEXTS.update(k5=7.0),
+        lambda: LARGE[29_999, "key"].__setitem__(0, 2.0),
+    ):
+        change()
+        after = _check(of_large, gradient)
+    assert not np.allclose(after, before)
