@@ -195,13 +195,24 @@ class RecordedLoop(Handler):
         if value is MISSING or name not in self.later and name not in self.head:
             return []
         cells = self.cells.get(name)
-        if cells is None or is_unbound(self.before[name]) and not any(cells):  # a loop around this one may bind it
+        if cells is None or self._is_first(name, cells, value):
             return [] if same(value, self.before[name]) else self._last(name, value)
         if structure(value) != structure(self.before[name]):
             raise self.written_out()
         return [
             u for k, (c, v) in enumerate(zip(cells, leaves(value), strict=True)) for u in self._update(name, k, c, v)
         ]
+
+    def _is_first(self, name: str, cells: Sequence[Any], value: Any) -> bool:
+        """True if the loops around bind no such name either, of a number or of arrays that the body makes."""
+        if any(cells) or not is_unbound(self.before[name]):
+            return False
+        return not any(isinstance(x, Array) and self._is_view(x) for x in leaves(value))
+
+    def _is_view(self, array: Array) -> bool:
+        """True of what may be memory that the body does not make, or has a size that changes."""
+        shared = array.storage.partners or any(array.storage.block is b for b in self.recorder.blocks[:-1])
+        return bool(shared) or not all(isinstance(n, int) for n in array.tensor.shape)
 
     def _last(self, name: str, value: Any) -> list[tuple[Cell, Any]]:
         """Return memory for a name that has no value before the loop: it keeps that of the last trip."""
