@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import CellType, FunctionType, MethodType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -79,13 +80,22 @@ def is_filled(cell: CellType) -> bool:
     return True
 
 
+@dataclass(frozen=True, eq=False)
+class Same:
+    """Stand for an object, whatever its class calls equal: equal if it is the same one."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
 def hashable(f: Any) -> Any:
     """Return what stands for a function among the keys of a dictionary: equal for equal functions."""
     function = python_function(f)
     if isinstance(function, MethodType):  # a new object each time, equal only if its owner is
         return ("method", function.__func__, id(function.__self__))
-    try:
-        hash(function)
-    except TypeError:
-        return ("object", id(function))
-    return function
+    return function if type(function).__eq__ is object.__eq__ else Same(function)

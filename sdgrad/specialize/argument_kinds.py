@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sdgrad.config import memory_limit
+from sdgrad.convert.callables import Same
 from sdgrad.errors import ArgumentError
 from sdgrad.record.libraries import is_hashable, is_users
 from sdgrad.record.reads import is_numeric, special_kind
@@ -36,9 +36,11 @@ def kind_of_argument(name: str, value: Any, is_fixed: bool, shape: Hashable = No
         return (type(value), value)  # 2, 2.0 and True are equal, and functions tell them apart
     if isinstance(array, np.ndarray) and not is_numeric(array):
         return (str(array.dtype), str(array.tolist()))
+    if isinstance(array, np.generic) and array.dtype.kind not in "biufc":
+        return (type(array), array.tobytes())
     if isinstance(array, (np.ndarray, np.generic)):
-        return (str(array.dtype), array.shape if shape is None else shape)
-    if isinstance(array, (bool, int, float, complex)):
+        return (str(array.dtype), array.shape if shape is None else shape, isinstance(array, np.generic))
+    if type(array) in (bool, int, float, complex):
         return type(array).__name__
     if isinstance(array, Iterator):
         of = type(array).__name__
@@ -53,19 +55,6 @@ def _is_memory(value: Any) -> bool:
             return memory.format != "B"
     except (TypeError, BufferError):
         return False
-
-
-@dataclass(frozen=True, eq=False)
-class Same:
-    """Stand for an object that has no equality of its own: equal if it is the same one."""
-
-    value: Any
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and other.value is self.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
 
 
 def counts(arguments: Mapping[str, Any]) -> set[str]:

@@ -135,14 +135,21 @@ class Forward:
         if memory is not None and not programs.fixed:  # arrays go through the memory of the host
             memory, signature = None, Signature.of(self.f, arguments)
             known, request, programs = self.compiled(signature)
-        initial = signature.arguments(arguments)
+        initial, kept = signature.arguments(arguments), programs.backward.descs
+        if self.copied:  # and so is what the function reads outside
+            initial |= {n: initial[n].copy() for n in kept if n in signature.closure and _is_array(initial.get(n))}
         found = verified(
             signature, arguments, lambda: run(programs.forward, initial, memory, sizes=programs.sizes(initial))
         )
-        results = {n: signature.output_value(c, found, arguments) for n, c in known.items()}
+        apart = {c: found[c].copy() for c in known.values() if c in kept and _is_array(found.get(c))}
+        results = {n: signature.output_value(c, {**found, **apart}, arguments) for n, c in known.items()}
         stamped = arguments.items() if config.checked else ()
         stamps = {n: _stamp(v) for n, v in stamped if isinstance(as_array(v), np.ndarray)}
         return Tape(programs, signature, request, arguments, initial, found, results, stamps, memory)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or is_resident(value)
 
 
 @dataclass

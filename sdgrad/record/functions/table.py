@@ -172,9 +172,10 @@ def known(value: Any) -> Any:
 
 def operand(value: Any) -> Any:
     """Return an operand of an element-wise function: numbers stay numbers."""
-    if is_recorded(value) or isinstance(value, (bool, int, float, complex, np.generic)):
+    if is_recorded(value) or isinstance(value, (bool, np.generic)):
         return value
-    return array(value)
+    base = next((k for k in (int, float, complex) if isinstance(value, k)), None)
+    return array(value) if base is None else base(value)  # the number of a class of numbers, as IntEnum is
 
 
 def content(value: Any) -> Any:

@@ -19,13 +19,18 @@ from dace import data as dt
 from sdgrad.runtime.call import native_call
 from sdgrad.runtime.call.checks import Checks
 from sdgrad.runtime.call.compiled_program import CompiledProgram, Slot
+from sdgrad.runtime.call.marshalling import is_cupy, is_tensor
 from sdgrad.runtime.call.native_call import COPIED, FIXED, GIVEN, MADE, Form, Kind, Node, Plan, Source
 from sdgrad.runtime.call.result_pool import LEAST, MOST, fresh
 
 NUMBERS = (float, int, complex, bool, np.float64)
-ALWAYS_FIXED = (bool, str)
-"""Types of arguments whose values are part of what a call is prepared for."""
 Maker = Callable[[], np.ndarray]
+
+
+def _is_data(value: Any) -> bool:
+    """True of numbers and arrays: the values of all else are part of what a call is prepared for."""
+    plain = type(value) in (float, int, complex) or isinstance(value, (np.ndarray, np.number))
+    return plain or is_tensor(value) or is_cupy(value)
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ class Recipe:
             return None
         found = [own.result(name, shape) for name, shape in self.results.items()]
         read = [r() for r in own.outside]
-        kinds = [native_call.kind(v, k in fixed or type(v) in ALWAYS_FIXED) for k, v in enumerate((*objects, *read))]
+        kinds = [native_call.kind(v, k in fixed or not _is_data(v)) for k, v in enumerate((*objects, *read))]
         taken = (Kind * len(kinds))(*kinds)
         sources = (Source * len(own.sources))(*own.sources)
         nodes = (Node * len(form.nodes))(*form.nodes)
