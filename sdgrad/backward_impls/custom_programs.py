@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
@@ -20,7 +20,7 @@ from sdgrad.program.passes import Target
 from sdgrad.program.tree import Leaf, Program, children, walk, writes
 from sdgrad.program.window import Window, whole_window
 from sdgrad.record.custom import put, with_locals
-from sdgrad.record.function import record
+from sdgrad.record.function import Recording, record
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.special_methods import RecordingOperators
 from sdgrad.record.values import Array, Number
@@ -47,15 +47,15 @@ def parsed(function, call: CustomCall, program: Program) -> Program:
             kind = call.others.get(name, "no array, and no number")
             raise problem(call, f"its rule asks for '{parameter}', which is {kind}", _instead(call, name))
     key = (function, str({n: (str(d.dtype), str(d.shape), type(d)) for n, d in descs.items()}), str(symbols))
-    if key not in rule.parsed:
+    if key not in rule.parsed or not all(g.holds() for g in rule.parsed[key].guards):
         order = [p for p in names_of(function) if p in descs or p in symbols]
         known: Mapping[str, Any] = {**descs, **symbols}
         try:
             own = RegionRule(function) if is_region(call) and isinstance(function, FunctionType) else function
-            rule.parsed[key] = recorded_rule(own, {n: known[n] for n in order})
+            rule.parsed[key] = _recorded(own, {n: known[n] for n in order})
         except ClosureError as error:
             raise problem(call, str(error), error.hint) from None
-    return rule.parsed[key]
+    return rule.parsed[key].program
 
 
 def _instead(call: CustomCall, name: str) -> str:
@@ -147,10 +147,15 @@ def recorded_rule(function: Callable, arguments: Mapping[str, Any]) -> Program:
 
     :raises ClosureError: it reads an array that is none of its arguments.
     """
+    return _recorded(function, arguments).program
+
+
+def _recorded(function: Callable, arguments: Mapping[str, Any]) -> Recording:
+    """Return the recording of a rule, its program in normal form."""
     found = record(function, arguments, of_rule=True)
     if read := [n for n in found.closure if not is_shared(n)]:
         raise ClosureError(f"its rule reads an array that is no argument: {', '.join(read)}")
-    return in_normal_form(found.program, Target(python=True))
+    return replace(found, program=in_normal_form(found.program, Target(python=True)))
 
 
 def _desc(operand: Operand, program: Program) -> dt.Data:

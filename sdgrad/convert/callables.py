@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import CellType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -69,6 +69,12 @@ def _is_of_numpy(f: Any) -> bool:
     """True of functions of NumPy and SciPy, which a user differentiates as they are."""
     owner = getattr(f, "__module__", None) or type(f).__module__
     return owner.partition(".")[0] in ("numpy", "scipy")
+
+
+def names_in(code: CodeType) -> set[str]:
+    """Return the global names and attributes that a function mentions, and those inside of it."""
+    inner = (names_in(c) for c in code.co_consts if isinstance(c, CodeType))
+    return {*code.co_names}.union(*inner)
 
 
 def is_filled(cell: CellType) -> bool:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import BuiltinMethodType, MappingProxyType, MethodType, MethodWrapperType
+from types import BuiltinMethodType, FunctionType, MappingProxyType, MethodType, MethodWrapperType, ModuleType
 from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
 
-from sdgrad.convert.callables import is_filled
+from sdgrad.convert.callables import is_filled, names_in
 from sdgrad.errors import ParseError
 from sdgrad.lift.dace_programs import STAMP
 from sdgrad.record.sparse.known import special_format
@@ -254,6 +254,24 @@ class Reads:
         for cell in function.__closure__ or ():
             if is_filled(cell):
                 self.add(cell, None, "cell", cell.cell_contents)
+
+    def of_function(self, function: Any, is_known: Callable[[Any], bool], seen: tuple[Any, ...] = ()) -> None:
+        """Note what a function that is recorded later finds outside of itself, and what those find that it calls.
+
+        :param is_known: of functions of libraries, which change nothing.
+        """
+        if not isinstance(function, FunctionType) or function in seen or is_known(function):
+            return
+        self.cells_of(function)
+        names = names_in(function.__code__)
+        for name in names & function.__globals__.keys():
+            value = function.__globals__[name]
+            if isinstance(value, ModuleType):
+                for part in names & vars(value).keys():
+                    self.add(value, part, "attribute", getattr(value, part))
+                continue
+            self.globals_of(name, value, function.__globals__)
+            self.of_function(value, is_known, (*seen, function))
 
     def path(self, array: np.ndarray) -> Read | None:
         """Return how an array was reached."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Iterator, Mapping
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from torch import nn
 
-from sdgrad.convert.callables import is_filled
+from sdgrad.convert.callables import is_filled, names_in
 from sdgrad.record.libraries import is_users_module
 
 Place = tuple[Mapping[str, Any], str]
@@ -51,7 +51,7 @@ def _of_class(kind: type) -> Iterator[Place]:
 
 
 def _of_function(function: FunctionType) -> Iterator[Place]:
-    names = _names(function.__code__)
+    names = names_in(function.__code__)
     for name in names & function.__globals__.keys():
         value = function.__globals__[name]
         if isinstance(value, (ModuleType, type)):
@@ -69,9 +69,3 @@ def held_by(function: FunctionType) -> Iterator[Any]:
     for cell in function.__closure__ or ():
         if is_filled(cell):
             yield cell.cell_contents
-
-
-def _names(code: CodeType) -> set[str]:
-    """Return the names in a function and in those inside of it."""
-    inner = (_names(c) for c in code.co_consts if isinstance(c, CodeType))
-    return {*code.co_names}.union(*inner)
