@@ -131,7 +131,12 @@ class PythonWhile(Handler):
 
 
 class Operators:
-    """Do what the statements and expressions of converted code mean in Python."""
+    """Do what the statements and expressions of converted code mean in Python.
+
+    :cvar leaving: exceptions that no handler of the function catches.
+    """
+
+    leaving: type[BaseException] | tuple[()] = ()
 
     # -- control flow
     def branch(self, condition: Any, names: Names, later: Names) -> Handler:

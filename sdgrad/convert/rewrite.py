@@ -283,6 +283,8 @@ class Rewriter(SpecialMethods):
             kinds = [h.type if h.type is not None else named("BaseException") for h in node.handlers]
             guard = operator_call("guarded", thunk(ast.Tuple(list(map(copy.deepcopy, kinds)), ast.Load())))
             node.body = [located(ast.With([ast.withitem(guard)], node.body), node.body[0])]
+            leaving = ast.Attribute(named(OPERATORS), "leaving", ast.Load())  # a bare 'except' would catch it
+            node.handlers.insert(0, located(ast.ExceptHandler(leaving, None, [ast.Raise()]), node.handlers[0]))
         return node
 
     def visit_Delete(self, node: ast.Delete) -> Any:

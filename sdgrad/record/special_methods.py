@@ -21,6 +21,7 @@ from sdgrad.record.functions.python import type_
 from sdgrad.record.libraries import is_hashable, is_known, is_users, method_of
 from sdgrad.record.operators import ValueOperators
 from sdgrad.record.reads import NOTHING
+from sdgrad.record.restart import Control
 from sdgrad.record.texts import Told, as_told, formatted
 from sdgrad.record.values import Array, Number, is_recorded
 
@@ -68,20 +69,27 @@ def _leaves_to(owner: Any, operand: Any) -> bool:
 
 
 class Managed:
-    """Enter and leave an object as ``with`` does."""
+    """Enter and leave an object as ``with`` does; it does not keep what starts a recording again."""
 
     def __init__(self, operators: RecordingOperators, value: Any) -> None:
         self.operators, self.value = operators, value
 
-    def __enter__(self) -> Any:
-        return self.operators.call(method_of(type(self.value), "__enter__"), self.value)
+    def _call(self, name: str, *args: Any) -> Any:
+        own = special(self.value, name)
+        return getattr(self.value, name)(*args) if own is None else self.operators.call(own, self.value, *args)
 
-    def __exit__(self, *error: object) -> Any:
-        return self.operators.call(method_of(type(self.value), "__exit__"), self.value, *error)
+    def __enter__(self) -> Any:
+        return self._call("__enter__")
+
+    def __exit__(self, *error: Any) -> Any:
+        found = self._call("__exit__", *error)
+        return found if error[0] is None or not issubclass(error[0], Control) else False
 
 
 class RecordingOperators(ValueOperators):
     """Call the methods of users' classes, where they have some for what is done to a value."""
+
+    leaving = Control
 
     # -- operators
     def binary(self, word: str, left: Any, right: Any) -> Any:
@@ -284,8 +292,7 @@ class RecordingOperators(ValueOperators):
 
     # -- calls
     def managed(self, value: Any) -> Any:
-        entered = special(value, "__enter__") is not None and special(value, "__exit__") is not None
-        return Managed(self, value) if entered else value
+        return Managed(self, value)
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         if not args or isinstance(function, Choice) or not is_hashable(function):
