@@ -15,7 +15,7 @@ from sdgrad.program.tree import Branch, Node
 from sdgrad.record.carried import Cell, is_number, is_value, leaves, rebuilt, same, structure
 from sdgrad.record.choices import UNBOUND, VALUE, Choice, ChoiceCell, called, options_of
 from sdgrad.record.chosen import are_two, note_chosen
-from sdgrad.record.outside import MISSING, held_outside
+from sdgrad.record.outside import MISSING, check_met, held_outside
 from sdgrad.record.python_state import Content, Held, PythonState, put
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import ArmEnds
@@ -74,6 +74,7 @@ class RecordedBranch(Handler):
         )
 
     def leave(self, state: State) -> None:
+        check_met(self.recorder, self.python)
         changes = self.python.changes()
         self.python.put_back(changes)
         self.changes.append(changes)

@@ -123,6 +123,8 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
     recorder.outside_places.again(hints)
     stack, operators = activate(recorder), RecordingOperators()
     try:
+        for collection in hints.met.values():
+            recorder.reads.known_first(collection, operators.met)
         results, form = _results(recorder, operators.call_of(f, given), given)
         if hints.lacking:
             raise Restart(hints)
@@ -133,6 +135,7 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
         changed = recorder.outside_places.finish(recorder.reads)
     except BaseException:
         recorder.outside_places.put_back()
+        recorder.reads.put_back()
         raise
     finally:
         stack.pop()

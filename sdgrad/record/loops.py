@@ -22,7 +22,7 @@ from sdgrad.record.choices import UNBOUND, Choice, ChoiceCell, begun, handed_on,
 from sdgrad.record.elementwise import apply, common
 from sdgrad.record.growth import Growth
 from sdgrad.record.indexing import readable
-from sdgrad.record.outside import held_outside
+from sdgrad.record.outside import check_met, held_outside
 from sdgrad.record.python_state import PythonState
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import Restart
@@ -144,6 +144,7 @@ class RecordedLoop(Handler):
 
     # -- the end of the body
     def leave(self, state: State) -> None:
+        check_met(self.recorder, self.python)
         self.recorder.outside_places.close(self)
         if self.growth is not None and not self.growth.end(self.ordinal(), self._handed_on(state), self.versions):
             self.recorder.hints.unlisted.add(self.site)

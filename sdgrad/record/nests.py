@@ -12,15 +12,18 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+import numpy as np
 import optree
 
 from sdgrad.convert.callables import hashable, name_of, python_function
+from sdgrad.errors import ArgumentError
 from sdgrad.program.names import Names
 from sdgrad.record.sparse import nesting
 
 NAMESPACE = "sdgrad"
 nesting.register(NAMESPACE)
 Form = optree.PyTreeSpec
+SHADOWED = (bool, int, float, complex, str, list, tuple, dict, set, np.ndarray, np.generic)
 
 
 def flatten(value: Any) -> tuple[list[Any], Form]:
@@ -94,6 +97,11 @@ def _register(kind: type) -> None:
 
     def parts(value: Any) -> tuple[tuple, tuple[str, ...], tuple[str, ...]]:
         held = tuple(n for n in names if hasattr(value, n))
+        for name in getattr(value, "__dict__", {}).keys() - {*names}:
+            if isinstance(getattr(kind, name, None), SHADOWED):
+                raise ArgumentError(
+                    f"'{name}' of a {kind.__name__} is no field, and hides that of the class: make it a field"
+                )
         return tuple(getattr(value, n) for n in held), held, held
 
     def made(held: tuple[str, ...], values: Sequence[Any]) -> Any:

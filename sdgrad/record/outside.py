@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from types import CellType
 from typing import Any
 
+import numpy as np
+
 from sdgrad.convert.callables import is_filled
 from sdgrad.errors import ParseError
 from sdgrad.program.source_lines import file_and_line, text_of
 from sdgrad.program.tree import Source
-from sdgrad.record.python_state import GlobalNames, is_drawn_from
+from sdgrad.record.python_state import GlobalNames, PythonState, is_drawn_from
 from sdgrad.record.reads import How, Reads
 from sdgrad.record.restart import Hints, Restart
 from sdgrad.record.unusable import Unusable
@@ -162,7 +165,32 @@ class Outside:
 
 def held_outside(recorder: Any) -> list[Any]:
     """Return what stands for lists and dicts from outside, and objects from there that are changed."""
-    return [*(copy for _, copy, _ in recorder.reads.copies.values()), *recorder.hints.watched.values()]
+    copies = [copy for _, copy, _ in recorder.reads.copies.values()]
+    return [*copies, *(v for v, _ in recorder.reads.loose.values()), *recorder.hints.watched.values()]
+
+
+def check_met(recorder: Any, before: PythonState) -> None:
+    """Start again if a body changed a collection from outside that was not yet known when it began.
+
+    :param before: what was known.
+    :raises Restart: one did: it is met first of all, then.
+    """
+    met = recorder.hints.met
+    new = {id(o): o for o, own in recorder.reads.changed() if id(o) not in met and not before.holds(own)}
+    for collection in new.values():
+        if _holds_arrays(collection):  # how they are reached is not known then
+            raise ParseError(
+                f"a {type(collection).__name__} of arrays from outside is changed in a loop or an arm, where it is "
+                "first read: give it a name before, as in 'held = settings'"
+            )
+    if new:
+        met.update(new)
+        raise Restart(recorder.hints)
+
+
+def _holds_arrays(value: Any) -> bool:
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple, deque)) else ()
+    return isinstance(value, np.ndarray) or any(map(_holds_arrays, parts))
 
 
 @contextlib.contextmanager

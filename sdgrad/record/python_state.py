@@ -101,7 +101,7 @@ class PythonState:
 
 def content_of(value: Any) -> Content | None:
     """Return a shallow copy of what an object holds; None if it holds nothing that can change."""
-    if isinstance(value, (list, tuple, deque)):
+    if isinstance(value, (list, tuple, deque, bytearray)):
         return dict(enumerate(value))
     if isinstance(value, (set, frozenset)):
         return dict.fromkeys(value)
@@ -144,7 +144,7 @@ def put(owner: Any, content: Content) -> None:
     """Let an object hold something else."""
     if isinstance(owner, list):
         owner[:] = content.values()
-    elif isinstance(owner, deque):
+    elif isinstance(owner, (deque, bytearray)):
         owner.clear()
         owner.extend(content.values())
     elif isinstance(owner, GlobalNames):

@@ -7,7 +7,7 @@ each call; anything else is part of what the program was made for, and a change 
 from __future__ import annotations
 
 from collections import ChainMap, UserDict, UserList, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import BuiltinMethodType, FunctionType, MappingProxyType, MethodType, MethodWrapperType, ModuleType
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from scipy.sparse import issparse
 from sdgrad.convert.callables import is_filled, names_in
 from sdgrad.errors import ParseError
 from sdgrad.lift.dace_programs import STAMP
+from sdgrad.record.python_state import put
 from sdgrad.record.sparse.known import special_format
 from sdgrad.record.values import is_recorded
 
@@ -26,6 +27,7 @@ NOTHING = object()
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 MAPPINGS = (dict, UserDict, ChainMap, MappingProxyType)
 SEQUENCES = (list, tuple, deque, UserList)
+LOOSE = (set, deque, bytearray)
 METHODS = (MethodType, BuiltinMethodType, MethodWrapperType)
 MOST = 100_000  # reads of what objects hold, each by itself; what holds more is compared as a whole
 CONTENTS: dict[How, Callable[[Any], tuple]] = {
@@ -153,6 +155,7 @@ class Reads:
     chosen: dict[int, Any] = field(default_factory=dict)  # lists and dicts that are copies of one of several
     copies: dict[int, tuple[Any, Any, Any]] = field(default_factory=dict)  # of lists and dicts: original, copy, before
     contents: list[Any] = field(default_factory=list)
+    loose: dict[int, tuple[Any, tuple]] = field(default_factory=dict)  # sets and the like, which are not copied
 
     def guards(self) -> tuple[Any, ...]:
         """Return what has to hold for the program to be the right one."""
@@ -179,6 +182,8 @@ class Reads:
             self._inside(value)
         elif isinstance(value, (set, frozenset, bytearray)):
             self.add(value, None, "entries", tuple(value))
+        if isinstance(value, LOOSE):
+            self.loose.setdefault(id(value), (value, tuple(value)))
 
     def arguments(self, given: Mapping[str, Any]) -> None:
         """Note what collections among the arguments hold, which are no nests."""
@@ -223,6 +228,28 @@ class Reads:
         self.made(found)
         self.copies[id(value)] = (value, found, found.copy() if not isinstance(value, tuple) else found)
         return found
+
+    def known_first(self, value: Any, met: Callable[[Any], Any]) -> None:
+        """Know a collection from outside before anything is recorded."""
+        if isinstance(value, LOOSE):
+            self.loose[id(value)] = (value, tuple(value))
+        else:
+            self.copy(value, met)
+
+    def put_back(self) -> None:
+        """Let sets and the like hold what they held: the recording begins again, or has failed."""
+        for original, content in self.loose.values():
+            if tuple(original) != content:
+                put(original, dict.fromkeys(content) if isinstance(original, set) else dict(enumerate(content)))
+
+    def changed(self) -> Iterator[tuple[Any, Any]]:
+        """Yield collections from outside that have been changed, with what stands for them."""
+        for original, copy, before in self.copies.values():
+            if not isinstance(original, tuple) and not _same(copy, before):
+                yield original, copy
+        for original, content in self.loose.values():
+            if tuple(original) != content:
+                yield original, original
 
     def write_back(self) -> None:
         """Give lists and dicts from outside what the function changed in them.

@@ -65,6 +65,7 @@ class Hints:
     :param shared: memory of a loop that is one array in Python once a trip has ended, by site, in pairs.
     :param choices: ``and`` and ``or`` whose later operands do more than compute a value, by their sites.
     :param slots: attributes and entries that loops hand from trip to trip, by site: how to reach owner and key.
+    :param met: collections from outside that a body changes, by identity: they are known before it.
     :param watched: objects from outside that are changed, by identity.
     :param counts: integer arguments and the values that they have in this call, by their symbols.
     :param fits: what was taken to hold of them.
@@ -102,6 +103,7 @@ class Hints:
     of_rule: bool = False
     peeled: set[Any] = field(default_factory=set)
     watched: dict[Any, Any] = field(default_factory=dict)
+    met: dict[int, Any] = field(default_factory=dict)
     lists: dict[Any, set[str]] = field(default_factory=dict)
     unlisted: set[Any] = field(default_factory=set)
     counts: dict[str, tuple[str, int]] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.table import FUNCTIONS, own
 from sdgrad.record.growth import shown
 from sdgrad.record.indexing import item
-from sdgrad.record.outside import held_outside
+from sdgrad.record.outside import check_met, held_outside
 from sdgrad.record.python_state import PythonState
 from sdgrad.record.restart import ArmEnds, Restart
 from sdgrad.record.values import Array, is_recorded
@@ -81,6 +81,7 @@ def alone(recorder: Any, site: Any, part: Callable[[], Any]) -> Any:
         except ArmEnds:  # it raises, perhaps
             ends = True
     recorder.arms -= 1
+    check_met(recorder, before)
     if ends or block or before.changes():
         recorder.hints.choices.add(site)
         raise Restart(recorder.hints)
