@@ -57,6 +57,7 @@ class Read:
     key: Any
     how: How
     value: Any
+    content: str | None = None
 
     def again(self) -> Any:
         """Return what is there now; :data:`NOTHING` if there is none."""
@@ -81,7 +82,7 @@ class Read:
         """True if what is there now gives the same program."""
         now, value = self.again(), self.value
         if now is value:
-            return True
+            return self.content is None or _content(now) == self.content
         if type(now) is not type(value):
             return False
         if isinstance(value, METHODS):  # a new object each time; equal if it is the same one of the same object
@@ -91,6 +92,11 @@ class Read:
         if self.how in CONTENTS:
             return _equal_parts(now, value)
         return isinstance(value, PLAIN) and _equal(now, value)
+
+
+def _content(value: Any) -> str | None:
+    """Return what an array of texts or objects holds, which is part of what is recorded; None of all else."""
+    return repr(value.tolist()) if isinstance(value, np.ndarray) and not is_numeric(value) else None
 
 
 def _equal(now: Any, value: Any) -> bool:
@@ -173,7 +179,7 @@ class Reads:
         place = (id(owner), key, how)
         if place in self.found:
             return
-        self.found[place] = read = Read(owner, key, how, value)
+        self.found[place] = read = Read(owner, key, how, value, _content(value))
         if how in CONTENTS:
             return
         if isinstance(value, np.ndarray):
@@ -275,6 +281,7 @@ class Reads:
 
     def cells_of(self, function: Any) -> None:
         """Note what the cells of a function from outside hold, and what it has for arguments that are left out."""
+        self.add(function, "__code__", "attribute", function.__code__)  # which editors and notebooks replace
         for name in ("__defaults__", "__kwdefaults__"):
             if held := getattr(function, name):
                 self.add(function, name, "attribute", held)

@@ -12,7 +12,7 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import FunctionType, MemberDescriptorType, MethodType
+from types import FunctionType, MemberDescriptorType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, cast
 
 from sdgrad.convert.operators import BINARY, UPDATED, Handler, Names
@@ -315,7 +315,7 @@ class RecordingOperators(ValueOperators):
         elif function is sum and isinstance(args[0], (list, tuple)) and any(is_users(type(a)) for a in args[0]):
             start = args[1] if len(args) > 1 else kwargs.get("start", 0)
             return functools.reduce(functools.partial(self.binary, "Add"), args[0], start)
-        elif any(is_users(type(a)) for a in args):
+        elif function is hasattr or any(is_users(type(a)) for a in args):
             return self._of_object(function, args, kwargs)
         return super().call(function, *args, **kwargs)
 
@@ -350,7 +350,7 @@ class RecordingOperators(ValueOperators):
         except AttributeError:
             if not default:
                 raise
-            if is_users(type(owner)):
+            if is_users(type(owner)) or isinstance(owner, (type, ModuleType, SimpleNamespace)):
                 self.recorder.reads.add(owner, name, "attribute", NOTHING)
             return default[0]
 

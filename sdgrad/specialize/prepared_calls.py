@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -34,28 +35,35 @@ class Watch:
     """What a program depends on besides its arguments.
 
     :param items: names in dicts, with what they were bound to: compared by identity first.
+    :param codes: functions, with their code.
     """
 
     items: tuple[tuple[Mapping, Any, Any, Guard], ...]
+    codes: tuple[Read, ...]
     others: tuple[Guard, ...]
 
     @staticmethod
     def of(guards: Sequence[Guard]) -> Watch:
         """Return what guards ask for."""
-        items = [g for g in guards if isinstance(g, Read) and g.how == "item" and isinstance(g.owner, dict)]
-        looked_up = set(map(id, items))
+        reads = [g for g in guards if isinstance(g, Read) and g.content is None]
+        items = [g for g in reads if g.how == "item" and isinstance(g.owner, dict)]
+        codes = [g for g in reads if g.key == "__code__" and isinstance(g.value, CodeType)]
+        looked_up = {id(g) for g in (*items, *codes)}
         others = [g for g in guards if id(g) not in looked_up]
-        return Watch(tuple((i.owner, i.key, i.value, i) for i in items), tuple(others))
+        return Watch(tuple((i.owner, i.key, i.value, i) for i in items), tuple(codes), tuple(others))
 
     @property
     def guards(self) -> list[Guard]:
         """Return what it asks for."""
-        return [*(guard for *_, guard in self.items), *self.others]
+        return [*(guard for *_, guard in self.items), *self.codes, *self.others]
 
     def holds(self) -> bool:
         """True if the program is the right one."""
         for owner, key, value, guard in self.items:
             if owner.get(key) is not value and not guard.holds():
+                return False
+        for read in self.codes:
+            if read.owner.__code__ is not read.value:
                 return False
         return all(guard.holds() for guard in self.others) if self.others else True
 
