@@ -18,7 +18,7 @@ from sdgrad.convert.callables import bind_arguments
 from sdgrad.lift.dace_functions import needs_dace, sized, sizes_of
 from sdgrad.lift.symbol_values import symbols_passed
 from sdgrad.record.nests import compared, positional
-from sdgrad.record.reads import Read
+from sdgrad.record.reads import LOOSE, Read
 from sdgrad.runtime.call.marshalling import as_array
 
 _state = threading.local()
@@ -123,7 +123,7 @@ def _put_back(reads: Iterable[Any]) -> Iterator[None]:
 
 def _entries(owner: Any) -> Any:
     """Return a copy of what an object holds; None of what is not changed here."""
-    if isinstance(owner, (dict, list)):
+    if isinstance(owner, (dict, list, *LOOSE)):
         return owner.copy()
     attributes = getattr(owner, "__dict__", None)
     return attributes.copy() if isinstance(attributes, dict) and not isinstance(owner, ModuleType) else None
@@ -135,6 +135,11 @@ def _restore(owner: Any, before: Any) -> None:
     if isinstance(owner, list):
         if len(owner) != len(before) or any(a is not b for a, b in zip(owner, before, strict=True)):
             owner[:] = before
+        return
+    if isinstance(owner, LOOSE):
+        if owner != before:
+            owner.clear()
+            (owner.update if isinstance(owner, set) else owner.extend)(before)
         return
     held = owner if isinstance(owner, dict) else vars(owner)
     for key in held.keys() - before.keys():
