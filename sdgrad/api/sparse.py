@@ -98,7 +98,7 @@ class SparseJacobian:
         """Return the plan for a signature and its integers, made once."""
         signature = Signature.of(self.f, arguments)
         refuse_communication(signature)
-        key = (identity(self.f), name, id(signature), *_integers(arguments))
+        key = (identity(self.f), name, signature, *_integers(arguments), *_integers(signature.now()))
         if key not in self._plans:
             self._plans[key] = self.make_plan(name, signature, arguments)
         return self._plans[key]

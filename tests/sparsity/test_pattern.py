@@ -3,6 +3,7 @@
 import numpy as np
 from treetext import program
 
+import sdgrad
 from sdgrad.sparsity.pattern import dependencies
 
 
@@ -96,3 +97,18 @@ def test_loops_run():
               c = a + b
               y[k] = c
     """) == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+
+
+PLACES = np.array([0, 1, 2, 3])
+
+
+def test_places_outside_of_the_function_are_those_of_each_call():
+    """The pattern of the first call had stayed."""
+    x = np.arange(1.0, 5.0)
+    jacobian = sdgrad.sparse_jacobian(lambda x: x[PLACES] ** 2)
+    hessian = sdgrad.sparse_hessian(lambda x: np.sum(x * x[PLACES]))
+    for places in ([0, 1, 2, 3], [3, 2, 1, 0], [0, 0, 3, 1]):
+        PLACES[:] = places
+        rows = np.eye(4)[places]
+        np.testing.assert_allclose(jacobian(x).toarray(), 2.0 * x[places][:, None] * rows)
+        np.testing.assert_allclose(hessian(x).toarray(), rows + rows.T)
