@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.func import functional_call
@@ -72,7 +74,7 @@ def expected(module: nn.Module, forward: Callable, call: Call) -> Expected:
     :raises CaptureError: the call does what would be done once only: it sets attributes, or draws Python's numbers.
     """
     label, shown = type(module).__name__, stamp(module, inside=False)
-    before, numbers = torch.get_rng_state(), random.getstate()
+    before, numbers, arrays = torch.get_rng_state(), random.getstate(), np.random.get_state(legacy=False)
     copies = {f"held.{n}": t.clone() for n, t in call.buffers.items()}
     state = {**{f"held.{n}": t for n, t in call.parameters.items()}, **copies}
     args, kwargs = call.rebuild([_carrying(x.detach().clone()) for x in call.inputs])
@@ -89,6 +91,9 @@ def expected(module: nn.Module, forward: Callable, call: Call) -> Expected:
     if random.getstate() != numbers:
         random.setstate(numbers)
         raise CaptureError(label, [Problem("Python's random numbers", "they would stay as they are in the first call")])
+    if pickle.dumps(np.random.get_state(legacy=False)) != pickle.dumps(arrays):  # it has arrays
+        np.random.set_state(arrays)
+        raise CaptureError(label, [Problem("NumPy's random numbers", "they would stay as they are in the first call")])
     leaves = [x.detach() if isinstance(x, torch.Tensor) else x for x in pytree.tree_leaves(found)]
     return Expected(leaves, after, hidden.outside)
 

@@ -1,12 +1,17 @@
 """Faults of wrapped modules that were found, compared with eager PyTorch."""
 
 import copy
+from fractions import Fraction
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 import sdgrad
+from sdgrad.errors import CaptureError
+from sdgrad.torch.watch import STATE, Look, content
 
 
 @pytest.fixture(autouse=True)
@@ -103,3 +108,98 @@ class Scaled(nn.Module):
 def test_a_half_without_dimensions(number):
     """It goes to programs as its bits."""
     same_as_eager(Scaled(), torch.tensor(number, dtype=torch.float16))
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = (nn.Linear(3, 3, bias=False) for _ in range(3))
+
+    def forward(self, x):
+        return self.c(x) + 2.0 * self.a(x) * self.b(x)
+
+
+def tie_weights(module, name):
+    module.c.weight = getattr(module, name).weight
+
+
+def tie_modules(module, name):
+    module.c = getattr(module, name)
+
+
+@pytest.mark.parametrize("tie", [tie_weights, tie_modules])
+def test_another_weight_is_shared(tie):
+    """The program of the first sharing had been used for the second."""
+    module, x = Tied(), torch.randn(2, 3)
+    wrapped = sdgrad.Module(module)
+    for name in ("a", "b"):
+        tie(module, name)
+        module.zero_grad()
+        wrapped(x).square().sum().backward()
+        found = [p.grad.clone() for p in module.parameters()]
+        module.zero_grad()
+        module(x).square().sum().backward()
+        torch.testing.assert_close(wrapped(x), module(x))
+        for mine, right in zip(found, module.parameters(), strict=True):
+            torch.testing.assert_close(mine, right.grad)
+
+
+def test_a_new_weight_is_no_reason_for_a_new_program():
+    module, x = Tied(), torch.randn(2, 3)
+    wrapped = same_as_eager(module, x)
+    module.a.weight = nn.Parameter(torch.randn(3, 3))
+    torch.testing.assert_close(wrapped(x), module(x))
+    assert len(wrapped.__dict__[STATE].captures) == 1
+
+
+def test_what_is_made_anew_is_told_by_its_content():
+    """Another object may be where one was that is gone, and was taken for it."""
+
+    def look(value):
+        return content(value, Look(inside=True))
+
+    assert look(Fraction(1, 3)) == look(Fraction(1, 3)) != look(Fraction(1, 2))
+    assert look(range(3)) != look(range(4))
+    assert look(SimpleNamespace(a=1)) == look(SimpleNamespace(a=1)) != look(SimpleNamespace(a=2))
+    first = look(object())
+    assert all(look(object()) != first for _ in range(5))
+
+
+@pytest.mark.parametrize("add", ["register_forward_hook", "register_forward_pre_hook"])
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_what_a_hook_reads_is_looked_at(add, everywhere):
+    factor = [2.0]
+
+    def scale(module, given, *result):
+        if isinstance(module, nn.Linear):
+            return (result[0] if result else given[0]) * factor[0]
+        return None
+
+    net, x = nn.Sequential(nn.Linear(3, 3)), torch.randn(2, 3, requires_grad=True)
+    owner = torch.nn.modules.module if everywhere else net[0]
+    handle = getattr(owner, add.replace("register", "register_module") if everywhere else add)(scale)
+    try:
+        wrapped = sdgrad.Module(net)
+        for _ in range(2):
+            found, wanted = wrapped(x), net(x)
+            torch.testing.assert_close(found, wanted)
+            mine, right = (torch.autograd.grad(y.square().sum(), x)[0] for y in (found, wanted))
+            torch.testing.assert_close(mine, right)
+            factor[0] = 3.0
+    finally:
+        handle.remove()
+
+
+class Noisy(nn.Module):
+    def forward(self, x):
+        return x * np.random.rand()  # noqa: NPY002
+
+
+def test_random_numbers_of_numpy_are_refused():
+    """They had stayed as they were in the first call."""
+    np.random.seed(3)  # noqa: NPY002
+    with pytest.raises(CaptureError, match="NumPy's random numbers"):
+        sdgrad.Module(Noisy())(torch.ones(2))
+    found = np.random.rand()  # noqa: NPY002
+    np.random.seed(3)  # noqa: NPY002
+    assert found == np.random.rand()  # noqa: NPY002
