@@ -1,7 +1,10 @@
 """What a module reads outside of itself may change between two calls: the next call computes with what is there."""
 
 import functools
+from array import array
 from collections import deque
+from decimal import Decimal
+from fractions import Fraction
 from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
@@ -176,6 +179,12 @@ class Unhashable(Options):
 
 
 GIVEN = {
+    "an array of the standard library": (lambda y, a: y * a[0], array("d", [1.0]), lambda a: a.__setitem__(0, 3.0)),
+    "another fraction": (lambda y, a: y * float(a), Fraction(1, 2), lambda a: Fraction(1, 3)),
+    "another decimal": (lambda y, a: y * float(a), Decimal("0.5"), lambda a: Decimal("0.25")),
+    "another slice": (lambda y, a: y[:, a].sum(), slice(0, 1), lambda a: slice(0, 2)),
+    "another shape": (lambda y, a: y * float(a.shape[0]), np.ones((2, 3)), lambda a: setattr(a, "shape", (3, 2))),
+    "another dtype": (lambda y, a: y * float(a[0]), np.ones(2), lambda a: setattr(a, "dtype", np.int64)),
     "an array": (lambda y, a: y * torch.from_numpy(a), np.ones(3, np.float32), lambda a: a.__setitem__(1, 3.0)),
     "an element": (lambda y, a: y * float(a[1]), np.ones(3), lambda a: a.__setitem__(1, 3.0)),
     "an object": (lambda y, a: y * a.gain, Options(1.0), lambda a: setattr(a, "gain", 3.0)),
