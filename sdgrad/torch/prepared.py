@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,9 +38,8 @@ class Entry:
     def address(self, tensor: torch.Tensor) -> Any:
         if self.number is None:
             return tensor.data_ptr()
-        if self.number is ctypes.c_uint16 and tensor.dtype is torch.float16:  # a half goes as its bits
-            tensor = tensor.view(torch.int16)
-        return self.number(tensor.item())
+        is_half = tensor.dtype is torch.float16  # it goes as its bits
+        return self.number((tensor.view(torch.int16) if is_half else tensor).item())
 
     def empty(self, device: torch.device) -> torch.Tensor:
         return torch.empty(self.shape, dtype=self.dtype, device=device)
