@@ -1,6 +1,7 @@
 """Faults of wrapped modules that were found, compared with eager PyTorch."""
 
 import copy
+from decimal import Decimal
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -159,7 +160,9 @@ def test_what_is_made_anew_is_told_by_its_content():
         return content(value, Look(inside=True))
 
     assert look(Fraction(1, 3)) == look(Fraction(1, 3)) != look(Fraction(1, 2))
-    assert look(range(3)) != look(range(4))
+    assert look(range(3)) == look(range(3)) != look(range(4))
+    assert look(slice(3)) == look(slice(3)) != look(slice(4))
+    assert look(Decimal("0.5")) == look(Decimal("0.5")) != look(Decimal("0.50"))
     assert look(SimpleNamespace(a=1)) == look(SimpleNamespace(a=1)) != look(SimpleNamespace(a=2))
     first = look(object())
     assert all(look(object()) != first for _ in range(5))
