@@ -12,7 +12,6 @@ import torch
 from torch import fx, nn
 from torch._subclasses import FakeTensor
 from torch.export.graph_signature import InputKind, OutputKind
-from torch.func import functional_call
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils import _pytree as pytree
 
@@ -32,7 +31,7 @@ from sdgrad.torch.sizes import NONE, Open, Sizes, shape_of, size_of, value
 from sdgrad.torch.steps import Group, Operation, Segment, Step, grouped
 from sdgrad.torch.tracing import tracing
 from sdgrad.torch.translate import FALLBACK, Translated, Translator, where
-from sdgrad.torch.verify import Holder
+from sdgrad.torch.verify import Holder, called_with
 from sdgrad.torch.watch import has_backward_hooks
 
 TAKE_FUNCTIONS = {n: n for n in ("cond", "while_loop", "scan", "associative_scan")} | {"map_impl": "map"}
@@ -107,13 +106,13 @@ class Returned:
 class _Pure(nn.Module):
     """Call a module as a function of its parameters, buffers and the tensors among its arguments."""
 
-    holder: nn.Module
+    holder: Holder
     names: tuple[str, ...]
     own: set[str]
     rebuild: Callable
     returned: Returned
 
-    def __init__(self, holder: nn.Module, names: Sequence[str], buffers: set[str], rebuild: Callable) -> None:
+    def __init__(self, holder: Holder, names: Sequence[str], buffers: set[str], rebuild: Callable) -> None:
         super().__init__()
         hidden = {"holder": holder, "names": tuple(names), "own": buffers, "rebuild": rebuild, "returned": Returned()}
         self.__dict__.update(hidden)  # not registered: what it holds comes in as arguments
@@ -122,7 +121,7 @@ class _Pure(nn.Module):
         state = dict(zip(self.names, leaves, strict=False))
         state = {n: t.clone() if n in self.own else t for n, t in state.items()}
         args, kwargs = self.rebuild(leaves[len(self.names) :])
-        found = functional_call(self.holder, state, args, kwargs)
+        found = called_with(self.holder, state, args, kwargs)
         flat, structure = pytree.tree_flatten(found)
         self.returned.leaves = [(isinstance(x, torch.Tensor), None if isinstance(x, torch.Tensor) else x) for x in flat]
         self.returned.structure = structure

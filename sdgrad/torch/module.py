@@ -26,6 +26,7 @@ from sdgrad.torch.function import refuse_tangents, refuse_transforms
 from sdgrad.torch.hooks import Hooks
 from sdgrad.torch.made import SURFACE, Made
 from sdgrad.torch.sizes import LEAST, Sizes, open_dimensions
+from sdgrad.torch.state_names import as_of_the_model, for_the_model
 from sdgrad.torch.tracing import capturing, uncompiled
 from sdgrad.torch.verify import compare, expected
 from sdgrad.torch.watch import STATE, stamp
@@ -278,8 +279,8 @@ class Module(nn.Module):
         self.model = module
         options = Options(backward, fallback, verify, dynamic_shapes, cuda, Limit.of(memory_limit))
         self.__dict__[STATE] = Dispatcher(_call, options)
-        self.register_state_dict_post_hook(_as_of_the_model)
-        self.register_load_state_dict_pre_hook(_for_the_model)
+        self.register_state_dict_post_hook(as_of_the_model)
+        self.register_load_state_dict_pre_hook(for_the_model)
         if example_inputs is not None:
             with torch.no_grad():
                 self(*example_inputs)
@@ -311,18 +312,6 @@ def pytorch_errors() -> Iterator[None]:
 
 def _call(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
     return module(*args, **kwargs)
-
-
-def _as_of_the_model(module: nn.Module, state: dict[str, Any], prefix: str, metadata: Any) -> None:
-    """Names in a state dict are those of the module inside."""
-    for name in [n for n in state if n.startswith(f"{prefix}model.")]:
-        state[prefix + name[len(prefix) + len("model.") :]] = state.pop(name)
-
-
-def _for_the_model(module: nn.Module, state: dict[str, Any], prefix: str, *rest: Any) -> None:
-    own = [n for n in state if n.startswith(prefix)]
-    for name in own:
-        state[f"{prefix}model.{name[len(prefix) :]}"] = state.pop(name)
 
 
 def module(

@@ -36,7 +36,10 @@ class Entry:
     number: Any  # the ctypes type of a scalar; None for an array
 
     def address(self, tensor: torch.Tensor) -> Any:
-        return tensor.data_ptr() if self.number is None else self.number(tensor.item())
+        if self.number is None:
+            return tensor.data_ptr()
+        is_half = tensor.dtype is torch.float16  # it goes as its bits
+        return self.number((tensor.view(torch.int16) if is_half else tensor).item())
 
     def empty(self, device: torch.device) -> torch.Tensor:
         return torch.empty(self.shape, dtype=self.dtype, device=device)
@@ -131,8 +134,8 @@ class Half:
                     tensor = entry.empty(device)
             elif entry.copied:
                 tensor = tensor.clone(memory_format=torch.contiguous_format)
-            elif not tensor.is_contiguous():
-                tensor = tensor.contiguous()
+            elif not tensor.is_contiguous() or tensor.is_neg():  # its memory has the other sign
+                tensor = tensor.resolve_neg().contiguous()
             arrays[entry.name] = tensor
             addresses.append(entry.address(tensor))
         self.program.library.at(addresses, self.initial)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.func import functional_call
@@ -36,6 +38,24 @@ class Holder(nn.Module):
         return self.called(self.held, *args, **kwargs)
 
 
+def called_with(holder: Holder, state: dict[str, torch.Tensor], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Call a module with other parameters and buffers, and put its own back.
+
+    :param state: tensors by name; those that a call puts in place of buffers are there afterwards.
+    """
+    own = {**dict(holder.named_parameters()), **dict(holder.named_buffers())}
+    given = {id(t): state[n] for n, t in own.items() if n in state}
+    slots = {}  # each by one name: PyTorch would swap that of a module with two names twice, and back once
+    for prefix, module in holder.named_modules():
+        for name, t in (*module._parameters.items(), *module._buffers.items()):
+            if id(t) in given:
+                path = f"{prefix}.{name}"
+                slots[path] = state.get(path, given[id(t)])
+    found = functional_call(holder, slots, tuple(args), dict(kwargs), tie_weights=False)
+    state |= {n: slots[n] for n in state if n in slots}
+    return found
+
+
 @dataclass(frozen=True)
 class Expected:
     """Hold what the module itself gives, and the state of PyTorch's generator afterwards.
@@ -54,13 +74,13 @@ def expected(module: nn.Module, forward: Callable, call: Call) -> Expected:
     :raises CaptureError: the call does what would be done once only: it sets attributes, or draws Python's numbers.
     """
     label, shown = type(module).__name__, stamp(module, inside=False)
-    before, numbers = torch.get_rng_state(), random.getstate()
+    before, numbers, arrays = torch.get_rng_state(), random.getstate(), np.random.get_state(legacy=False)
     copies = {f"held.{n}": t.clone() for n, t in call.buffers.items()}
     state = {**{f"held.{n}": t for n, t in call.parameters.items()}, **copies}
     args, kwargs = call.rebuild([_carrying(x.detach().clone()) for x in call.inputs])
     given = [x for x in pytree.tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
     with watched((*state.values(), *given)) as hidden:
-        found = functional_call(Holder(module, forward), state, args, kwargs)
+        found = called_with(Holder(module, forward), state, args, kwargs)
     after = torch.get_rng_state()
     torch.set_rng_state(before)
     if hidden.problems:
@@ -71,6 +91,9 @@ def expected(module: nn.Module, forward: Callable, call: Call) -> Expected:
     if random.getstate() != numbers:
         random.setstate(numbers)
         raise CaptureError(label, [Problem("Python's random numbers", "they would stay as they are in the first call")])
+    if pickle.dumps(np.random.get_state(legacy=False)) != pickle.dumps(arrays):  # it has arrays
+        np.random.set_state(arrays)
+        raise CaptureError(label, [Problem("NumPy's random numbers", "they would stay as they are in the first call")])
     leaves = [x.detach() if isinstance(x, torch.Tensor) else x for x in pytree.tree_leaves(found)]
     return Expected(leaves, after, hidden.outside)
 

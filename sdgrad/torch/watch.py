@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+from array import array
 from collections import deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, ModuleType
+from decimal import Decimal
+from fractions import Fraction
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 from zlib import crc32
 
@@ -18,13 +21,16 @@ from sdgrad.record.python_state import slots_of
 from sdgrad.torch.read_outside import Place, held_by, is_own, read_by
 
 NUMBERS = (int, float, complex, np.generic)
+PRINTED = (range, Fraction, Decimal)  # these are made anew where they are written
 PLAIN = (str, bytes, type(None), torch.dtype, torch.device)
 OF_EVERY_MODULE = frozenset(nn.Module().__dict__)
 OPAQUE = (type, nn.Module, ModuleType)
 CODE = (FunctionType, MethodType, functools.partial, staticmethod, classmethod, property)
+MADE = (MethodType, functools.partial)  # made anew at each look; their parts say what they are
 KEPT = (type, ModuleType, FunctionType, BuiltinFunctionType)
 LARGEST = 1 << 16  # bytes of an array whose content is compared, and not a checksum of it
 HOOKS = ("_forward_hooks", "_forward_pre_hooks")
+WEIGHTS = ("_parameters", "_buffers")
 BACKWARD_HOOKS = ("_backward_hooks", "_backward_pre_hooks")
 STATE = "_sdgrad"
 """The attribute in which a wrapped module keeps what was made for it."""
@@ -37,10 +43,29 @@ class Look:
 
     :param inside: at the content of objects, too.
     :param known: what was looked at, by identity.
+    :param numbers: of modules and weights, by identity.
     """
 
     inside: bool
     known: dict[int, Hashable] = field(default_factory=dict)
+    numbers: dict[int, int] = field(default_factory=dict)
+
+    def number(self, value: Any) -> int | None:
+        """Return the number of a module or weight, in the order in which they are met first."""
+        return None if value is None else self.numbers.setdefault(id(value), len(self.numbers))
+
+
+@dataclass(frozen=True, eq=False)
+class Same:
+    """Equal to that which holds the same object, and not to one of another object in the same place, later."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 def stamp(module: nn.Module, inside: bool = True) -> Hashable:
@@ -55,7 +80,8 @@ def stamp(module: nn.Module, inside: bool = True) -> Hashable:
     inner = [m for m in module.modules() if m is not module]
     hooks = tuple(k for m in inner for name in BACKWARD_HOOKS for k in m.__dict__[name])  # the module's own are outside
     kinds = dict.fromkeys(type(m) for m in module.modules())
-    return (*(_own(m, look) for m in module.modules()), hooks, *(_of_class(k, look) for k in kinds))
+    everywhere = _of_hooks([getattr(torch.nn.modules.module, f"_global{name}") for name in HOOKS], look)
+    return (*(_own(m, look) for m in module.modules()), hooks, everywhere, *(_of_class(k, look) for k in kinds))
 
 
 def _at(places: Sequence[Place], look: Look) -> Hashable:
@@ -63,11 +89,18 @@ def _at(places: Sequence[Place], look: Look) -> Hashable:
     return tuple(content(space.get(name), look) for space, name in places)
 
 
+def _of_hooks(held: Iterable[Mapping[int, Any]], look: Look) -> Hashable:
+    """Return hooks by their numbers, and what they read."""
+    return tuple((k, content(h, look)) for hooks in held for k, h in hooks.items())
+
+
 def _own(module: nn.Module, look: Look) -> Hashable:
     attributes = module.__dict__
-    hooks = tuple(k for name in HOOKS for k in attributes[name])
+    hooks = _of_hooks([attributes[name] for name in HOOKS], look)
+    parts = tuple((n, look.number(m)) for n, m in attributes["_modules"].items())
+    weights = tuple((n, look.number(t)) for s in WEIGHTS for n, t in attributes[s].items())
     mine = tuple((n, content(v, look)) for n, v in attributes.items() if n not in IGNORED)
-    return (type(module), id(module), module.training, hooks, tuple(attributes["_modules"]), mine)
+    return (type(module), id(module), module.training, hooks, parts, weights, mine)
 
 
 def content(value: Any, look: Look) -> Hashable:
@@ -80,7 +113,12 @@ def content(value: Any, look: Look) -> Hashable:
     if isinstance(value, torch.Tensor):
         return (id(value), value._version)
     if isinstance(value, np.ndarray):
-        return (id(value), value.tobytes() if value.nbytes <= LARGEST else crc32(value.tobytes()))
+        held = value.tobytes() if value.nbytes <= LARGEST else crc32(value.tobytes())
+        return (id(value), value.dtype, value.shape, held)
+    if isinstance(value, PRINTED):
+        return (type(value), repr(value))
+    if isinstance(value, array):
+        return (type(value), value.typecode, value.tobytes())
     known = look.known
     if id(value) in known or isinstance(value, OPAQUE):
         return known.get(id(value), _identity(value))
@@ -91,19 +129,30 @@ def content(value: Any, look: Look) -> Hashable:
         found = bytes(value)
     elif isinstance(value, (dict, MappingProxyType)):
         found = tuple((content(k, look), content(v, look)) for k, v in value.items())
+    elif isinstance(value, slice):
+        found = (slice, *(content(v, look) for v in (value.start, value.stop, value.step)))
     elif isinstance(value, (set, frozenset)):
         found = frozenset(content(v, look) for v in value)
+    elif isinstance(value, CODE):
+        found = (type(value) if isinstance(value, MADE) else _identity(value), _of_code(value, look))
     else:
-        found = (_identity(value), _of_code(value, look) if isinstance(value, CODE) else _of_object(value, look))
+        is_shown = look.inside and has_value(type(value))
+        found = (type(value) if is_shown else _identity(value), _of_object(value, look))
     known[id(value)] = found
     return found
 
 
 def _identity(value: Any) -> Hashable:
-    """Return what no other object is equal to; a function itself, as another may be where it was."""
+    """Return what no other object is equal to, and which keeps it, as another may be where it was."""
     if isinstance(value, nn.Module):
         return (type(value), id(value))
-    return value if isinstance(value, KEPT) else id(value)
+    return value if isinstance(value, KEPT) else Same(value)
+
+
+def has_value(kind: type) -> bool:
+    """True of a class whose objects are equal by more than identity, and hold nothing but attributes."""
+    own = all(base in (object, SimpleNamespace) or is_own(base) for base in kind.__mro__)
+    return own and kind.__eq__ is not object.__eq__
 
 
 def _of_code(value: Any, look: Look) -> Hashable:

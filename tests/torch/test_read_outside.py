@@ -1,6 +1,7 @@
 """What a module reads outside of itself may change between two calls: the next call computes with what is there."""
 
 import functools
+from array import array
 from collections import deque
 from types import MappingProxyType, SimpleNamespace
 
@@ -176,6 +177,9 @@ class Unhashable(Options):
 
 
 GIVEN = {
+    "an array of the standard library": (lambda y, a: y * a[0], array("d", [1.0]), lambda a: a.__setitem__(0, 3.0)),
+    "another shape": (lambda y, a: y * float(a.shape[0]), np.ones((2, 3)), lambda a: setattr(a, "shape", (3, 2))),
+    "another dtype": (lambda y, a: y * float(a[0]), np.ones(2), lambda a: setattr(a, "dtype", np.int64)),
     "an array": (lambda y, a: y * torch.from_numpy(a), np.ones(3, np.float32), lambda a: a.__setitem__(1, 3.0)),
     "an element": (lambda y, a: y * float(a[1]), np.ones(3), lambda a: a.__setitem__(1, 3.0)),
     "an object": (lambda y, a: y * a.gain, Options(1.0), lambda a: setattr(a, "gain", 3.0)),
