@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from sdgrad.convert.callables import Same
 from sdgrad.record.python_state import slots_of
 from sdgrad.torch.read_outside import Place, held_by, is_own, read_by
 
@@ -53,19 +54,6 @@ class Look:
     def number(self, value: Any) -> int | None:
         """Return the number of a module or weight, in the order in which they are met first."""
         return None if value is None else self.numbers.setdefault(id(value), len(self.numbers))
-
-
-@dataclass(frozen=True, eq=False)
-class Same:
-    """Equal to that which holds the same object, and not to one of another object in the same place, later."""
-
-    value: Any
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.value is other.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
 
 
 def stamp(module: nn.Module, inside: bool = True) -> Hashable:
