@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sdgrad.errors import ArgumentError
+from sdgrad.record.carried import is_number
 from sdgrad.record.restart import Fits
 from sdgrad.runtime.call.marshalling import as_array
 from sdgrad.symbolic.expr import to_expr
@@ -85,7 +86,7 @@ class CompiledFor:
         own = {
             n: Value.of(v, n in fixed)
             for n, v in arguments.items()
-            if n in fixed or n not in taken and not _is_number(v)
+            if n in fixed or n not in taken and not is_number(as_array(v))
         }
         rest = {n: v for n, v in defaults.items() if n in taken and n not in own and type(v) in (bool, int, float)}
         return CompiledFor(own, rest, tuple(f for f in fits if f.holds(arguments)))
@@ -127,10 +128,6 @@ class CompiledFor:
         """Return what was written."""
         fits = [Fits(to_expr(b), to_expr(e), tuple((s, n) for s, n in names)) for b, e, names in facts["fits"]]
         return CompiledFor({n: Value(*v) for n, v in facts["values"].items()}, facts["defaults"], fits)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(as_array(value), (int, float, complex, np.number)) and not isinstance(value, bool)
 
 
 def _digest(value: Any) -> str:

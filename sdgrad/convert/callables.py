@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from types import CellType, CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -71,9 +71,25 @@ def _is_of_numpy(f: Any) -> bool:
     return owner.partition(".")[0] in ("numpy", "scipy")
 
 
-def names_in(code: CodeType) -> set[str]:
+def places_read(function: FunctionType, is_own: Callable[[str], bool]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Yield where a function finds global names, and attributes of modules and classes, with the names.
+
+    :param is_own: of the names of modules whose attributes, and those of whose classes, are looked at.
+    """
+    names = _names_in(function.__code__)
+    for name in names & function.__globals__.keys():
+        value = function.__globals__[name]
+        if isinstance(value, (ModuleType, type)):
+            own = is_own(value.__name__ if isinstance(value, ModuleType) else value.__module__)
+            for attribute in names & vars(value).keys() if own else ():
+                yield vars(value), attribute
+        else:
+            yield function.__globals__, name
+
+
+def _names_in(code: CodeType) -> set[str]:
     """Return the global names and attributes that a function mentions, and those inside of it."""
-    inner = (names_in(c) for c in code.co_consts if isinstance(c, CodeType))
+    inner = (_names_in(c) for c in code.co_consts if isinstance(c, CodeType))
     return {*code.co_names}.union(*inner)
 
 

@@ -36,8 +36,8 @@ def _case(case: ast.match_case, subject: str, otherwise: list[ast.stmt]) -> list
     if names and test is not None and case.guard is not None:  # bound only where the pattern matches
         matches = f"{subject}_matches"
         asked = ast.If(test, [*binds, ast.Assign([ast.Name(matches, ast.Store())], case.guard)], [])
-        whole = ast.If(ast.Name(matches, ast.Load()), case.body, otherwise)
-        parts = [ast.Assign([ast.Name(matches, ast.Store())], ast.Constant(False)), asked, whole]
+        chosen = ast.If(ast.Name(matches, ast.Load()), case.body, otherwise)
+        parts = [ast.Assign([ast.Name(matches, ast.Store())], ast.Constant(False)), asked, chosen]
         return [ast.fix_missing_locations(ast.copy_location(p, case.pattern)) for p in parts]
     before = [ast.fix_missing_locations(ast.copy_location(b, case.pattern)) for b in binds]
     if before and case.guard is not None:  # they are bound where the guard fails, too
@@ -46,8 +46,8 @@ def _case(case: ast.match_case, subject: str, otherwise: list[ast.stmt]) -> list
     tests = [t for t in (test, case.guard) if t is not None]
     if not tests:
         return body
-    every = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
-    branch = ast.If(ast.copy_location(every, case.pattern), body, otherwise)
+    whole = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+    branch = ast.If(ast.copy_location(whole, case.pattern), body, otherwise)
     return [ast.fix_missing_locations(ast.copy_location(branch, case.pattern))]
 
 

@@ -26,8 +26,9 @@ from sdgrad.record.unusable import Absent, Unusable
 from sdgrad.record.values import RULES, Number, is_recorded
 
 UNBOUND = MISSING
-EXPRESSION = "arm value"  # the name of a conditional expression, which no name of a user is
 """The option that a name has no value."""
+EXPRESSION = "arm value"
+"""The name of a conditional expression, which no name of a user is."""
 KINDS = (str, bytes, type(None), enum.Enum, types.FunctionType, types.BuiltinFunctionType, np.ufunc, type)
 """What an option may be, beside a number."""
 

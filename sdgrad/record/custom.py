@@ -24,7 +24,7 @@ from sdgrad.program.custom_rule import CustomRule, custom_region, names_of, stem
 from sdgrad.program.tree import Node
 from sdgrad.program.window import whole_window
 from sdgrad.record.functions.table import active, array
-from sdgrad.record.libraries import is_known
+from sdgrad.record.libraries import is_users_module
 from sdgrad.record.nests import is_nest
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import Control
@@ -112,7 +112,7 @@ def call_with_rule(call: Callable, function: Any, rule: CustomRule, args: tuple,
     recorder = active()
     for name in ("vjp", "jvp"):
         recorder.reads.add(rule, name, "attribute", getattr(rule, name))
-        recorder.reads.of_function(getattr(rule, name), is_known)
+        recorder.reads.of_function(getattr(rule, name), is_users_module)
     variables = Variables(recorder)
     given = {n: _apart(variables, n, v, rule) for n, v in bind_arguments(function, args, kwargs).items()}
     for name, value in given.items():

@@ -175,8 +175,8 @@ def check_met(recorder: Any, before: PythonState) -> None:
     :param before: what was known.
     :raises Restart: one did: it is met first of all, then.
     """
-    met = recorder.hints.met
-    new = {id(o): o for o, own in recorder.reads.changed() if id(o) not in met and not before.holds(own)}
+    met, known = recorder.hints.met, {id(h.owner) for h in before.held}
+    new = {id(o): o for o in recorder.reads.changed(known) if id(o) not in met}
     for collection in new.values():
         if _holds_arrays(collection):  # how they are reached is not known then
             raise ParseError(

@@ -7,18 +7,18 @@ each call; anything else is part of what the program was made for, and a change 
 from __future__ import annotations
 
 from collections import ChainMap, UserDict, UserList, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import BuiltinMethodType, FunctionType, MappingProxyType, MethodType, MethodWrapperType, ModuleType
+from types import BuiltinMethodType, FunctionType, MappingProxyType, MethodType, MethodWrapperType
 from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
 
-from sdgrad.convert.callables import is_filled, names_in
+from sdgrad.convert.callables import is_filled, places_read
 from sdgrad.errors import ParseError
 from sdgrad.lift.dace_programs import STAMP
-from sdgrad.record.python_state import put
+from sdgrad.record.python_state import content_of, put
 from sdgrad.record.sparse.known import special_format
 from sdgrad.record.values import is_recorded
 
@@ -161,7 +161,7 @@ class Reads:
     chosen: dict[int, Any] = field(default_factory=dict)  # lists and dicts that are copies of one of several
     copies: dict[int, tuple[Any, Any, Any]] = field(default_factory=dict)  # of lists and dicts: original, copy, before
     contents: list[Any] = field(default_factory=list)
-    loose: dict[int, tuple[Any, tuple]] = field(default_factory=dict)  # sets and the like, which are not copied
+    loose: dict[int, tuple[Any, dict]] = field(default_factory=dict)  # sets and the like, which are not copied
 
     def guards(self) -> tuple[Any, ...]:
         """Return what has to hold for the program to be the right one."""
@@ -188,8 +188,7 @@ class Reads:
             self._inside(value)
         elif isinstance(value, (set, frozenset, bytearray)):
             self.add(value, None, "entries", tuple(value))
-        if isinstance(value, LOOSE):
-            self.loose.setdefault(id(value), (value, tuple(value)))
+        self._note_loose(value)
 
     def arguments(self, given: Mapping[str, Any]) -> None:
         """Note what collections among the arguments hold, which are no nests."""
@@ -237,25 +236,30 @@ class Reads:
 
     def known_first(self, value: Any, met: Callable[[Any], Any]) -> None:
         """Know a collection from outside before anything is recorded."""
-        if isinstance(value, LOOSE):
-            self.loose[id(value)] = (value, tuple(value))
-        else:
+        self._note_loose(value)
+        if not isinstance(value, LOOSE):
             self.copy(value, met)
+
+    def _note_loose(self, value: Any) -> None:
+        if isinstance(value, LOOSE):
+            self.loose.setdefault(id(value), (value, content_of(value) or {}))
 
     def put_back(self) -> None:
         """Let sets and the like hold what they held: the recording begins again, or has failed."""
         for original, content in self.loose.values():
-            if tuple(original) != content:
-                put(original, dict.fromkeys(content) if isinstance(original, set) else dict(enumerate(content)))
+            put(original, content)
 
-    def changed(self) -> Iterator[tuple[Any, Any]]:
-        """Yield collections from outside that have been changed, with what stands for them."""
+    def changed(self, known: Collection[int]) -> Iterator[Any]:
+        """Yield collections from outside that have been changed.
+
+        :param known: what is not looked at, by the identity of what stands for it.
+        """
         for original, copy, before in self.copies.values():
-            if not isinstance(original, tuple) and not _same(copy, before):
-                yield original, copy
+            if id(copy) not in known and not isinstance(original, tuple) and not _same(copy, before):
+                yield original
         for original, content in self.loose.values():
-            if tuple(original) != content:
-                yield original, original
+            if id(original) not in known and content_of(original) != content:
+                yield original
 
     def write_back(self) -> None:
         """Give lists and dicts from outside what the function changed in them.
@@ -289,23 +293,17 @@ class Reads:
             if is_filled(cell):
                 self.add(cell, None, "cell", cell.cell_contents)
 
-    def of_function(self, function: Any, is_known: Callable[[Any], bool], seen: tuple[Any, ...] = ()) -> None:
+    def of_function(self, function: Any, is_own: Callable[[str], bool], seen: tuple[Any, ...] = ()) -> None:
         """Note what a function that is recorded later finds outside of itself, and what those find that it calls.
 
-        :param is_known: of functions of libraries, which change nothing.
+        :param is_own: of the names of the user's modules, where functions are looked into.
         """
-        if not isinstance(function, FunctionType) or function in seen or is_known(function):
+        if not isinstance(function, FunctionType) or function in seen or not is_own(function.__module__ or "__main__"):
             return
         self.cells_of(function)
-        names = names_in(function.__code__)
-        for name in names & function.__globals__.keys():
-            value = function.__globals__[name]
-            if isinstance(value, ModuleType):
-                for part in names & vars(value).keys():
-                    self.add(value, part, "attribute", getattr(value, part))
-                continue
-            self.globals_of(name, value, function.__globals__)
-            self.of_function(value, is_known, (*seen, function))
+        for space, name in places_read(function, is_own):
+            self.add(space, name, "item", space[name])
+            self.of_function(space[name], is_own, (*seen, function))
 
     def path(self, array: np.ndarray) -> Read | None:
         """Return how an array was reached."""

@@ -18,6 +18,7 @@ from sdgrad.convert.callables import bind_arguments
 from sdgrad.lift.dace_functions import needs_dace, sized, sizes_of
 from sdgrad.lift.symbol_values import symbols_passed
 from sdgrad.record.nests import compared, positional
+from sdgrad.record.python_state import content_of, put
 from sdgrad.record.reads import LOOSE, Read
 from sdgrad.runtime.call.marshalling import as_array
 
@@ -137,9 +138,7 @@ def _restore(owner: Any, before: Any) -> None:
             owner[:] = before
         return
     if isinstance(owner, LOOSE):
-        if owner != before:
-            owner.clear()
-            (owner.update if isinstance(owner, set) else owner.extend)(before)
+        put(owner, content_of(before) or {})
         return
     held = owner if isinstance(owner, dict) else vars(owner)
     for key in held.keys() - before.keys():

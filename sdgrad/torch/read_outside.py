@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Iterator, Mapping
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from torch import nn
 
-from sdgrad.convert.callables import is_filled, names_in
+from sdgrad.convert.callables import is_filled, places_read
 from sdgrad.record.libraries import is_users_module
 
 Place = tuple[Mapping[str, Any], str]
@@ -24,7 +24,7 @@ def read_by(owner: FunctionType | type) -> tuple[Place, ...]:
     """Return where a function finds what it reads outside, or an object what its class holds: methods and more."""
     found = _places.get(owner)
     if found is None:
-        found = tuple(_of_class(owner) if isinstance(owner, type) else _of_function(owner))
+        found = tuple(_of_class(owner) if isinstance(owner, type) else places_read(owner, _is_own))
         _places[owner] = found
     return found
 
@@ -48,18 +48,6 @@ def _of_class(kind: type) -> Iterator[Place]:
         for name, value in vars(base).items():
             if isinstance(value, FunctionType) and name != "__init__" or not name.startswith(("__", "_abc_")):
                 yield vars(base), name
-
-
-def _of_function(function: FunctionType) -> Iterator[Place]:
-    names = names_in(function.__code__)
-    for name in names & function.__globals__.keys():
-        value = function.__globals__[name]
-        if isinstance(value, (ModuleType, type)):
-            own = _is_own(value.__name__ if isinstance(value, ModuleType) else value.__module__)
-            for attribute in names & vars(value).keys() if own else ():
-                yield vars(value), attribute
-        else:
-            yield function.__globals__, name
 
 
 def held_by(function: FunctionType) -> Iterator[Any]:

@@ -1,6 +1,7 @@
 """Gradient programs that are saved, loaded and called from C."""
 
 import ctypes
+import enum
 import os
 import subprocess
 import sys
@@ -102,6 +103,23 @@ def test_slices_and_functions_that_were_compiled_for(tmp_path):
         program(X[0], 2, np.cos)
     with pytest.raises(ArgumentError, match="argument 'of' was saved with the program, as <ufunc 'sin'>: leave it out"):
         loaded(X[0], 2, np.sin)
+
+
+class Sign(enum.IntEnum):
+    PLUS = 1
+    MINUS = 2
+
+
+def signed(x, sign):
+    return np.sum(x) if sign is Sign.PLUS else -np.sum(x)
+
+
+def test_members_are_a_part_of_the_program():
+    """They are integers, and had been ignored as numbers that the program does not take."""
+    program = sdgrad.compile_gradient(signed, X[0], Sign.PLUS)
+    assert program(X[0], Sign.PLUS)[0] == program(X[0])[0]
+    with pytest.raises(ArgumentError, match="argument 'sign' was <Sign.PLUS: 1> when"):
+        program(X[0], Sign.MINUS)
 
 
 def times(x, n=2):
