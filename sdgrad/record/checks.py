@@ -33,10 +33,16 @@ def require(recorder: Recorder, condition: Any, error: BaseException) -> None:
 
 def require_of_function(recorder: Recorder, condition: Any, error: BaseException) -> None:
     """Record that a condition has to hold for a function that the user calls: the error shows the line."""
+    uncaught(recorder, error)
+    require_unseen(recorder, condition, error)
+
+
+def require_unseen(recorder: Recorder, condition: Any, error: BaseException) -> None:
+    """Record what Python does not ask for, so that no handler of the function would see the error."""
     line, told = shown_line(recorder.where()), str(error.args[0]) if error.args else ""
     if not told.startswith(line):
         error.args = (f"{line}{told}", *error.args[1:])
-    require(recorder, condition, error)
+    _leave_number(recorder, apply(np.logical_not, [condition]), error)
 
 
 def fail(recorder: Recorder, error: BaseException) -> None:
@@ -46,6 +52,10 @@ def fail(recorder: Recorder, error: BaseException) -> None:
 
 def _fail_if(recorder: Recorder, failed: Any, error: BaseException) -> None:
     uncaught(recorder, error)
+    _leave_number(recorder, failed, error)
+
+
+def _leave_number(recorder: Recorder, failed: Any, error: BaseException) -> None:
     fail_with(recorder, failed, LAST - len(errors(recorder)))
     errors(recorder).append(error)
 

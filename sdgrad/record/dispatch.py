@@ -43,6 +43,7 @@ import sdgrad.record.functions.statistics
 import sdgrad.record.functions.structured
 import sdgrad.record.functions.systems
 import sdgrad.record.functions.windows
+import sdgrad.record.long_integers
 import sdgrad.record.selected_functions
 import sdgrad.record.sparse.constructors
 import sdgrad.record.sparse.eigenvalues  # noqa: F401  (these register rules, as do those that they import)

@@ -162,6 +162,8 @@ def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
     if ufunc in ARITHMETIC and all(map(_is_python, operands)):
         operands = [_counted(v) for v in operands]
     if (found := _symbolic(ufunc, operands)) is not None:
+        if isinstance(found, Number):
+            RULES.keep_short(ufunc, operands, found.expr)
         return found
     kinds: Sequence[Any] = [kind(x) for x in operands]
     if ufunc in DIVISIONS and is_weak(*operands):
@@ -177,7 +179,10 @@ def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
     text = template(ufunc.__name__, types[0])
     if (short := _shorter(ufunc, operands, types)) is not None:
         text = short
-    found = compute(text, operands, types[: ufunc.nin], results[0], is_weak(*operands))
+    is_python = is_weak(*operands)
+    if is_python and results[0] == WHOLE:
+        RULES.keep_short(ufunc, operands)
+    found = compute(text, operands, types[: ufunc.nin], results[0], is_python)
     if isinstance(found, Array) and found.dtype.kind == "b":
         found.storage.recipe = (ufunc, *map(_recipe, operands))
     elif isinstance(found, Number) and found.dtype.kind == "b":

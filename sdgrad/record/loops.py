@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import dace
@@ -28,22 +27,13 @@ from sdgrad.record.recorder import Recorder
 from sdgrad.record.restart import Restart
 from sdgrad.record.sharing import Sharing, part_at_end
 from sdgrad.record.slots import Slots
+from sdgrad.record.trip_ranges import Trips
 from sdgrad.record.unusable import Absent
 from sdgrad.record.values import DATA, Array, Number
 from sdgrad.symbolic import code
 from sdgrad.symbolic.expr import sym
 
 LEAST_TRIPS = 4  # from which on a loop may be recorded without its first trip
-
-
-@dataclass(frozen=True)
-class Trips:
-    """Describe the trips of a loop: ``range(start, stop, step)``, and what the target is in each of them."""
-
-    start: Any
-    stop: Any
-    step: int
-    item: Callable[[Any], Any]
 
 
 class Unbound(Absent):
@@ -376,8 +366,7 @@ class RecordedFor(RecordedLoop):
         return super().written_out()
 
     def known_trips(self) -> Restart:
-        bounds = [n for n in (self.trips.start, self.trips.stop) if isinstance(n, Number)]
-        origins = frozenset().union(*(n.origin for n in bounds))
+        origins = self.trips.origin
         if origins and all(o != DATA and o[0] == "argument" for o in origins):
             return self.recorder.hints.fix(origins)
         return self.written_out()

@@ -21,20 +21,26 @@ from sdgrad.program.names import Names
 from sdgrad.record.sparse import nesting
 
 NAMESPACE = "sdgrad"
-nesting.register(NAMESPACE)
+IN_ORDER = "sdgrad, dicts in their order"  # of arguments: a function may depend on the order of a dict's keys
+nesting.register(NAMESPACE, IN_ORDER)
+_kept_in_order = optree.dict_insertion_ordered(True, namespace=IN_ORDER)
+_kept_in_order.__enter__()  # for good
 Form = optree.PyTreeSpec
 SHADOWED = (bool, int, float, complex, str, list, tuple, dict, set, np.ndarray, np.generic)
 
 
-def flatten(value: Any) -> tuple[list[Any], Form]:
-    """Return the leaves of a nest, and its form."""
-    leaves, form = optree.tree_flatten(value, namespace=NAMESPACE)
+def flatten(value: Any, namespace: str = NAMESPACE) -> tuple[list[Any], Form]:
+    """Return the leaves of a nest, and its form.
+
+    :param namespace: ``IN_ORDER`` for arguments, whose forms differ if the keys of a dict come in another order.
+    """
+    leaves, form = optree.tree_flatten(value, namespace=namespace)
     unknown = {type(x) for x in leaves if _is_new(x)}
     if not unknown:
         return leaves, form
     for kind in unknown:
         _register(kind)
-    return flatten(value)
+    return flatten(value, namespace)
 
 
 def returned(value: Any) -> tuple[list[Any], Form]:
@@ -110,7 +116,8 @@ def _register(kind: type) -> None:
             object.__setattr__(found, name, value)
         return found
 
-    optree.register_pytree_node(kind, parts, made, namespace=NAMESPACE)  # type: ignore[arg-type]
+    for namespace in (NAMESPACE, IN_ORDER):
+        optree.register_pytree_node(kind, parts, made, namespace=namespace)  # type: ignore[arg-type]
 
 
 def made_again(nest: Any, note: Callable[[Any], Any]) -> None:
@@ -208,7 +215,7 @@ def by_leaves(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, N
         if not is_nest(value):
             leaves[name] = value
             continue
-        parts, form = flatten(value)
+        parts, form = flatten(value, IN_ORDER)
         paths = form.paths()
         own = tuple(names.fresh(f"{name}_{_spelled(p)}") for p in paths)
         nests[name] = Nest(form, own, frozenset(n for n, p in zip(own, paths, strict=True) if nesting.is_place(p)))

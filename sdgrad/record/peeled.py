@@ -9,8 +9,9 @@ from typing import Any
 
 from sdgrad.convert.operators import Handler, Names, State
 from sdgrad.record.branches import MISSING, unbound
-from sdgrad.record.loops import RecordedFor, Trips
+from sdgrad.record.loops import RecordedFor
 from sdgrad.record.recorder import Recorder
+from sdgrad.record.trip_ranges import Trips
 
 
 class PeeledFor(Handler):

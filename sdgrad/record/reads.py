@@ -210,7 +210,9 @@ class Reads:
             how: How = "parts" if not is_plain else "items" if isinstance(value, MAPPINGS) else "entries"
             self.add(value, None, how, CONTENTS[how](value))
             return
-        if not isinstance(value, tuple):
+        if isinstance(value, MAPPINGS):
+            self.add(value, None, "entries", tuple(value))  # the order of keys, too
+        elif not isinstance(value, tuple):
             self.add(value, None, "length", len(value))
         for key, part in value.items() if isinstance(value, MAPPINGS) else enumerate(value):
             self.add(value, key, "item", part)

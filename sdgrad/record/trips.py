@@ -8,8 +8,8 @@ from sdgrad.record.functions.python import Count, Paired, Range, Reversed
 from sdgrad.record.functions.table import own
 from sdgrad.record.growth import as_one
 from sdgrad.record.indexing import item
-from sdgrad.record.loops import Trips
 from sdgrad.record.recorder import Recorder
+from sdgrad.record.trip_ranges import Trips
 from sdgrad.record.values import Array
 
 

@@ -107,6 +107,7 @@ class Rules:
     agree: Callable[..., None]
     within: Callable[..., None]
     require: Callable[..., None]
+    keep_short: Callable[..., None]
 
 
 RULES = Rules()

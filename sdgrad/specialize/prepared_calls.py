@@ -17,7 +17,7 @@ from optree import tree_flatten, tree_is_leaf
 from sdgrad.config import config
 from sdgrad.convert.callables import python_function
 from sdgrad.record.index_limits import IndexLimit, PerhapsOutside
-from sdgrad.record.nests import NAMESPACE, flatten, unflatten
+from sdgrad.record.nests import IN_ORDER, flatten, unflatten
 from sdgrad.record.reads import Read, is_numeric
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.fast_call import NUMBERS, Direct, Recipe
@@ -294,17 +294,17 @@ def _decides(value: Any) -> bool:
 def _flat(args: tuple, kwargs: Mapping[str, Any]) -> tuple[tuple, Hashable]:
     """Return the leaves of a call and their form."""
     whole: Any = (args, dict(kwargs))
-    leaves, form = tree_flatten(whole, namespace=NAMESPACE)  # a dataclass that is new goes the general way
+    leaves, form = tree_flatten(whole, namespace=IN_ORDER)  # a dataclass that is new goes the general way
     return tuple(leaves), form
 
 
 def _is_leaf(value: Any) -> bool:
-    return tree_is_leaf(value, namespace=NAMESPACE)
+    return tree_is_leaf(value, namespace=IN_ORDER)
 
 
 def _arranged(f: Callable, args: tuple, kwargs: Mapping[str, Any]) -> tuple[dict[str, int], tuple[Any, ...]]:
     """Return the position of each argument, or leaf of one, among the leaves of a call and the defaults behind them."""
-    leaves, form = flatten((args, dict(kwargs)))
+    leaves, form = flatten((args, dict(kwargs)), IN_ORDER)
     given, named = unflatten(form, [Position(k) for k in range(len(leaves))])
     order: dict[str, int] = {}
     defaults: list[Any] = []

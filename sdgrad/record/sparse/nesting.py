@@ -69,11 +69,12 @@ ENTERED = Entered()
 ENTERED.of = lambda made: made
 
 
-def register(namespace: str) -> None:
+def register(*namespaces: str) -> None:
     """Let nests hold sparse matrices."""
-    for cls in (*CLASSES, *other_formats.CLASSES):
-        optree.register_pytree_node(cls, _apart, _together, namespace=namespace)  # type: ignore[arg-type]
-    optree.register_pytree_node(Sparse, _apart_again, _together, namespace=namespace)  # type: ignore[arg-type]
+    kinds = {**dict.fromkeys((*CLASSES, *other_formats.CLASSES), _apart), Sparse: _apart_again}
+    for namespace in namespaces:
+        for cls, apart in kinds.items():
+            optree.register_pytree_node(cls, apart, _together, namespace=namespace)  # type: ignore[arg-type]
 
 
 def same_places(a: Any, b: Any) -> bool:

@@ -107,11 +107,8 @@ class Form:
             return True
         parts, keys = value, None
         if type(value) is dict:
-            try:
-                names = sorted(value)
-            except TypeError:
-                return False
-            parts, keys = [value[n] for n in names], (ctypes.c_void_p * max(1, len(names)))(*map(id, names))
+            names = list(value)
+            parts, keys = list(value.values()), (ctypes.c_void_p * max(1, len(names)))(*map(id, names))
             self.kept += [names, keys]
         elif not isinstance(value, tuple) and type(value) is not list:
             return False

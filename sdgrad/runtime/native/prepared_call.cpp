@@ -34,7 +34,7 @@ Object *PyTuple_GetItem(Object *, std::intptr_t);
 std::intptr_t PyTuple_Size(Object *);
 Object *PyList_GetItem(Object *, std::intptr_t);
 std::intptr_t PyList_Size(Object *);
-Object *PyDict_GetItemWithError(Object *, Object *);
+int PyDict_Next(Object *, std::intptr_t *, Object **, Object **);
 std::intptr_t PyDict_Size(Object *);
 long long PyLong_AsLongLong(Object *);
 double PyComplex_RealAsDouble(Object *);
@@ -123,11 +123,18 @@ namespace
                                        : PyDict_Size(object);
     }
 
-    Object *part_of(const Node &node, Object *object, std::intptr_t k)
+    bool same_key(Object *one, Object *other)
     {
-        return node.container == TUPLE ? PyTuple_GetItem(object, k)
-             : node.container == LIST  ? PyList_GetItem(object, k)
-                                       : PyDict_GetItemWithError(object, node.keys[k]);
+        return one == other || (one->type == other->type && PyObject_RichCompareBool(one, other, EQUAL) == 1);
+    }
+
+    // The next part of a container; null if that of a dict has another key.
+    Object *next_part(const Node &node, Object *object, std::intptr_t k, std::intptr_t &position)
+    {
+        if (node.container == TUPLE) return PyTuple_GetItem(object, k);
+        if (node.container == LIST) return PyList_GetItem(object, k);
+        Object *key = nullptr, *part = nullptr;
+        return PyDict_Next(object, &position, &key, &part) && same_key(key, node.keys[k]) ? part : nullptr;
     }
 
     // Collect the leaves of a nest, from the first; null if it has another form.
@@ -141,8 +148,9 @@ namespace
         if (object->type != own.type) return nullptr;
         if (own.container == NONE) return leaf;
         if (size_of(own, object) != own.count) return nullptr;
+        std::intptr_t position = 0;
         for (std::intptr_t k = 0; k < own.count && leaf; ++k) {
-            Object *part = part_of(own, object, k);
+            Object *part = next_part(own, object, k, position);
             leaf = part ? flatten(node, part, leaf) : nullptr;
         }
         return leaf;

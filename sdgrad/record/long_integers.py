@@ -1,0 +1,110 @@
+"""Keep Python's integers in the 64 bits that programs have for them: those of Python have no end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import sympy
+
+from sdgrad.record.checks import require_unseen
+from sdgrad.record.elementwise import apply, compute
+from sdgrad.record.restart import Hints
+from sdgrad.record.values import DATA, RULES, Number, is_recorded
+
+SIZES: dict[np.ufunc, Callable[[Any, Any], Any]] = {
+    np.add: lambda a, b: a + b,
+    np.multiply: lambda a, b: a * b,
+    np.power: lambda a, b: a**b,
+    np.left_shift: lambda a, b: a * 2**b,
+}
+"""What a result is, of integers; its size as a number of floating point is only about that."""
+TEXTS = {f: str(size(*sympy.symbols("{0} {1}"))) for f, size in SIZES.items()}
+END = 9.2e18  # just below 2**63
+FEW = 20  # trips in which integers do not outgrow 64 bits: those of a factorial
+MANY = 200  # trips that Python runs one by one, with integers of its own
+OF_SIZES = 2  # the largest power of sizes that nobody has to check
+TOLD = (
+    "an integer becomes larger here than the 64 bits that programs have for it: begin with a number of floating point, "
+    "as 1.0 in place of 1"
+)
+
+
+def keep_short(ufunc: np.ufunc, operands: Sequence[Any], found: sympy.Expr | None = None) -> None:
+    """Record that the call raises an error where an integer would be too long.
+
+    :param found: the result, where it is an expression over sizes and loop indices.
+    :raises Restart: Python itself can compute it, or run the loop in which it grows.
+    """
+    if ufunc not in SIZES or ufunc is np.add and not all(map(_is_carried, operands)):
+        return
+    recorder = next(x.recorder for x in operands if is_recorded(x))
+    if found is not None and not _is_long(found) or _is_known_short(recorder, ufunc, operands):
+        return
+    if _arguments_decide(recorder.hints, ufunc, operands) or found is not None:
+        return
+    _run_by_python(recorder, operands)
+    size = compute(f"abs({TEXTS[ufunc]})", operands, [np.dtype(np.float64)] * 2, np.dtype(np.float64))
+    require_unseen(recorder, apply(np.less, [size, END]), OverflowError(TOLD))
+
+
+RULES.keep_short = keep_short
+
+
+def _is_carried(operand: Any) -> bool:
+    return isinstance(operand, Number) and operand.expr is None
+
+
+def _is_long(expr: sympy.Expr) -> bool:
+    return bool(expr.has(sympy.Pow)) and sympy.total_degree(expr) > OF_SIZES
+
+
+def _is_known_short(recorder: Any, ufunc: np.ufunc, operands: Sequence[Any]) -> bool:
+    """True if the ranges of loop indices tell that a result is short."""
+    known = [n for n in (_most(recorder, x) for x in operands) if n is not None and n <= END]
+    if len(known) < len(operands):
+        return False
+    with np.errstate(over="ignore"):
+        most = np.exp2(known[1]) * known[0] if ufunc is np.left_shift else ufunc(*map(np.float64, known))
+    return bool(most < END)
+
+
+def _most(recorder: Any, operand: Any) -> int | None:
+    """Return the largest size of an operand, if it is known."""
+    if not isinstance(operand, Number):
+        return abs(operand)
+    ends = [] if operand.expr is None else [recorder.ranges.least(operand.expr), recorder.ranges.most(operand.expr)]
+    return max(abs(int(n)) for n in ends) if ends and all(n is not None and n.is_Integer for n in ends) else None
+
+
+def _arguments_decide(hints: Hints, ufunc: np.ufunc, operands: Sequence[Any]) -> bool:
+    """True of a result of integer arguments alone: the program is for those with a short one.
+
+    :raises Restart: it is long in this call.
+    """
+    exprs = [getattr(x, "expr", x) for x in operands]
+    if None in exprs:
+        return False
+    fits = hints.fits_of(SIZES[ufunc](*map(sympy.sympify, exprs)) ** 2, int(END) ** 2)
+    if fits is not None and not hints.takes(fits):
+        raise hints.fix({("argument", name) for _, name in fits.symbols})
+    return fits is not None
+
+
+def _run_by_python(recorder: Any, operands: Sequence[Any]) -> None:
+    """Have a loop of few trips written out in which integers grow; one of very few is for calls with as few.
+
+    :raises Restart: there is one.
+    """
+    hints = recorder.hints
+    loops = {which for x in operands if isinstance(x, Number) for what, which in x.origin if what == "loop"}
+    for handler in recorder.outside_places.open:
+        trips = getattr(handler, "trips", None)
+        if trips is None or handler.site not in loops or DATA in trips.origin or trips.span is None:
+            continue
+        count = trips.in_this_call(hints) or 0
+        if FEW < count <= MANY:
+            raise hints.fix({("loop", handler.site), *trips.origin})
+        if count <= FEW and (fits := hints.fits_of(trips.span, FEW * abs(trips.step))) is not None:
+            hints.takes(fits)

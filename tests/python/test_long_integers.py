@@ -1,0 +1,127 @@
+"""Python's integers have no end: what would not fit in 64 bits is computed by Python, or the call raises an error."""
+
+import math
+
+import pytest
+
+import sdgrad
+
+
+def cube(x, n):
+    return x * n**3
+
+
+def product(x, n):
+    return x * (n * n * n % 1009)
+
+
+def shifted(x, n):
+    return x * (1 << n)
+
+
+def factorial(x, n):
+    found = 1
+    for k in range(n):
+        found = found * (k + 1)
+    return x / found
+
+
+def power(x, n):
+    found = x
+    for k in range(n):
+        found = found + x / 2**k
+    return found
+
+
+def doubled(x, n):
+    found = 1
+    for _ in range(n):
+        found = found + found
+    return x * found
+
+
+def fibonacci(x, n):
+    a, b = 0, 1
+    for _ in range(n):
+        a, b = b, a + b
+    return x / b
+
+
+def bessel(x):
+    total, factor, base = 0.0, 1, 1
+    for k in range(30):
+        if k > 0:
+            factor *= k
+            base *= 4
+        total = total + (-1) ** k * x ** (2 * k) / (factor * factor * base)
+    return total
+
+
+def generated(x):
+    seed, total = 12345, 0.0
+    for _ in range(300):
+        seed = (1103515245 * seed + 12345) % 2**31
+        total = total + x * (seed / 2**31)
+    return total
+
+
+CASES = {cube: (3, 3_000_000), product: (5, 3_000_000), shifted: (5, 70), factorial: (5, 25, 20, 40)}
+CASES |= {power: (20, 80), doubled: (20, 80), fibonacci: (20, 100)}
+
+
+@pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
+def test_long_results(f):
+    gradient = sdgrad.grad(f)
+    for n in CASES[f]:  # the second is too long for the program of the first
+        assert gradient(1.0, n) == pytest.approx(f(1.0, n), rel=1e-14)
+
+
+def test_series():
+    x = 1.5
+    terms = ((-1) ** k * 2 * k * x ** (2 * k - 1) / (math.factorial(k) ** 2 * 4**k) for k in range(1, 30))
+    assert sdgrad.grad(bessel)(x) == pytest.approx(math.fsum(terms), rel=1e-13)
+
+
+def test_short_products_in_long_loops():
+    assert sdgrad.grad(generated)(2.0) == pytest.approx(generated(1.0), rel=1e-13)
+
+
+def tripled(x):
+    """Multiply an integer for as long as the data say."""
+    factor, total = 1, 0.0
+    while total < 5.0:
+        factor = factor * 3
+        total = total + x
+    return x / factor
+
+
+def generated_of_64_bits(x):
+    seed, total = 12345, 0.0
+    for _ in range(1000):
+        seed = (6364136223846793005 * seed + 1442695040888963407) % 2**60
+        total = total + x * seed
+    return total
+
+
+def test_errors():
+    gradient = sdgrad.grad(tripled)
+    assert gradient(0.7) == pytest.approx(3.0**-8, rel=1e-13)
+    with pytest.raises(OverflowError, match=r"(?s)factor = factor \* 3.*64 bits.*1\.0 in place of 1"):
+        gradient(0.05)
+    with pytest.raises(OverflowError, match="64 bits"):
+        sdgrad.grad(generated_of_64_bits)(1.0)
+
+
+def caught(x, n):
+    """Have a handler that would not see the error: Python raises none."""
+    try:
+        found = 1
+        while found * 1.0 < n * x:
+            found = found * 3
+    except OverflowError:
+        return x
+    return x * found
+
+
+def test_handlers():
+    assert sdgrad.grad(caught)(1.0, 50) == 81.0
