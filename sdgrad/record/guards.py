@@ -6,14 +6,15 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from sdgrad.errors import ParseError
+from sdgrad.errors import ParseError, SdgradError
 from sdgrad.record.restart import Control
+from sdgrad.record.values import can_be_fixed
 
 
 class Refused(Control):
     """Carry a refusal past the handlers of the user's function."""
 
-    def __init__(self, error: ParseError) -> None:
+    def __init__(self, error: SdgradError) -> None:
         super().__init__()
         self.error = error
 
@@ -25,7 +26,7 @@ def guarded(recorder: Any, caught: Callable[[], Any]) -> Iterator[None]:
     guards.append(caught)
     try:
         yield
-    except ParseError as error:
+    except SdgradError as error:
         raise Refused(error) from None
     finally:
         guards.pop()
@@ -34,10 +35,14 @@ def guarded(recorder: Any, caught: Callable[[], Any]) -> Iterator[None]:
 def uncaught(recorder: Any, error: BaseException) -> None:
     """Refuse a check whose exception the function would catch.
 
+    :raises Restart: it would, and whether it is raised can be known.
     :raises ParseError: it would.
     """
     for caught in recorder.outside_places.guards:
         if isinstance(error, _flat(caught())):
+            for branch in recorder.outside_places.open:
+                if not getattr(branch, "is_loop", False) and can_be_fixed(branch.origin):
+                    raise recorder.hints.fix(branch.origin)
             raise ParseError(
                 f"whether this raises {type(error).__name__}, only a run knows, and an 'except' of the function would "
                 "catch it: ask for the condition with 'if' instead"

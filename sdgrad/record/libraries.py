@@ -21,6 +21,7 @@ from sdgrad.record.outside import shown_line
 from sdgrad.record.reads import PLAIN
 from sdgrad.record.restart import Restart
 from sdgrad.record.settling import settle
+from sdgrad.record.surroundings import asked, files_noted
 from sdgrad.record.values import Number
 
 RECORDED = ("sdgrad.solvers.algorithms", "sdgrad.onnx_ops.functions", "sdgrad.cli.plate")
@@ -32,7 +33,7 @@ def is_of_library(owner: Any) -> bool:
     """True of modules of libraries, and of what has no attributes of a user's."""
     if isinstance(owner, ModuleType):
         return owner.__name__.partition(".")[0] in LIBRARIES or owner.__name__ in sys.stdlib_module_names
-    return isinstance(owner, PLAIN) or type(owner) in (list, tuple, dict, set)
+    return isinstance(owner, PLAIN) and not is_users(type(owner)) or type(owner) in (list, tuple, dict, set)
 
 
 def method_of(kind: type, name: str) -> Any:
@@ -147,10 +148,13 @@ def called_as_it_is(recorder: Any, function: Any, args: tuple, kwargs: dict) -> 
             f"{what} would change nothing in a recorded function: for a value through which no derivative passes, "
             "write sdgrad.stop_gradient(value)"
         )
+    if (answer := asked(recorder, function, args, kwargs)) is not NotImplemented:
+        return answer
     if function in INDEXED:
         args, kwargs = tuple(map(_indexed, args)), {n: _indexed(v) for n, v in kwargs.items()}
     if not (is_library_function(function) and any(map(_is_users_function, (*args, *kwargs.values())))):
-        return function(*args, **kwargs)
+        with files_noted(recorder.reads):
+            return function(*args, **kwargs)
     told = (
         f"{full_name(function)} has no derivative here, and needs the values of a function that only a run knows"
         f"{_in_place(function) or ': see sdgrad.pure_callback'}"

@@ -10,6 +10,7 @@ import sympy
 
 from sdgrad.record.checks import require_unseen
 from sdgrad.record.elementwise import apply, compute
+from sdgrad.record.recorder import ONLY_DATA
 from sdgrad.record.restart import Hints
 from sdgrad.record.values import DATA, RULES, Number, is_recorded
 
@@ -53,7 +54,7 @@ RULES.keep_short = keep_short
 
 
 def _is_carried(operand: Any) -> bool:
-    return isinstance(operand, Number) and operand.expr is None
+    return isinstance(operand, Number) and operand.tensor is not None and operand.origin != ONLY_DATA
 
 
 def _is_long(expr: sympy.Expr) -> bool:
@@ -98,7 +99,7 @@ def _run_by_python(recorder: Any, operands: Sequence[Any]) -> None:
     :raises Restart: there is one.
     """
     hints = recorder.hints
-    loops = {which for x in operands if isinstance(x, Number) for what, which in x.origin if what == "loop"}
+    loops = {o[1] for x in operands if isinstance(x, Number) for o in x.origin if o[0] == "loop"}
     for handler in recorder.outside_places.open:
         trips = getattr(handler, "trips", None)
         if trips is None or handler.site not in loops or DATA in trips.origin or trips.span is None:

@@ -52,12 +52,14 @@ from sdgrad.record.libraries import (
     is_of_library,
     is_plain_library_function,
     is_users,
+    is_users_module,
     method_of,
     refused,
     with_owner,
 )
 from sdgrad.record.listed import part_of, replace_part
 from sdgrad.record.loops import RecordedFor
+from sdgrad.record.made_objects import made
 from sdgrad.record.met import met_object
 from sdgrad.record.methods import BoundRule, part_of_value
 from sdgrad.record.nests import OfLeaves, made_again, positional
@@ -70,6 +72,7 @@ from sdgrad.record.restart import ArmEnds
 from sdgrad.record.sparse.matrix import is_sparse
 from sdgrad.record.sparse.writing import store_attribute
 from sdgrad.record.stores import check_in_place, store
+from sdgrad.record.surroundings import note_held
 from sdgrad.record.texts import as_told
 from sdgrad.record.trips import trips_of
 from sdgrad.record.truth import chained, joined, scalar
@@ -166,6 +169,7 @@ class ValueOperators(Operators):
         if name in CHANGING:
             refuse_change(self.recorder.reads, owner)
         value = getattr(owner, name)
+        note_held(self.recorder.reads, owner, name, value)
         if is_recorded(owner) or isinstance(owner, Compound) or is_of_library(owner):
             return value
         if id(owner) in self.recorder.reads.own or isinstance(owner, tuple):
@@ -244,19 +248,13 @@ class ValueOperators(Operators):
         self.recorder.reads.cells_of(function)
         where, names = self.recorder.where(), function.__code__.co_freevars
         self.recorder.outside_places.cells(names, function.__closure__ or (), where)
-        return converted(function, self) or function
+        found = converted(function, self)
+        if found is None:
+            self.recorder.reads.of_function(function, is_users_module)
+        return found or function
 
     def made(self, kind: Any, args: tuple, kwargs: dict) -> Any:
-        """Return an object of a class of the user's, initialised by converted code."""
-        if type(kind).__call__ is not type.__call__ or kind.__new__ is not object.__new__:
-            return kind(*args, **kwargs)
-        found = self.recorder.reads.made(kind.__new__(kind))
-        initialize = kind.__init__
-        if isinstance(initialize, FunctionType):
-            self.call(initialize, found, *args, **kwargs)
-        else:
-            initialize(found, *args, **kwargs)
-        return found
+        return made(self.call, self.recorder.reads, kind, args, kwargs)
 
     def foreign(self, function: Any, args: tuple, kwargs: dict) -> Any:
         """Call a function of a library: by its rule, or with content that is known."""

@@ -1,11 +1,12 @@
 """Remember what a recorded function read outside of itself, so that a call sees what is there at the call.
 
-A :class:`Read` is one step: an entry of a dict or a list, an attribute, the content of a cell. Arrays are read again at
+A :class:`Read` is one step: an entry of a dict or a list, an attribute, the content of a cell, an answer. Arrays are read again at
 each call; anything else is part of what the program was made for, and a change of it makes another one.
 """
 
 from __future__ import annotations
 
+import os
 from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,10 +23,10 @@ from sdgrad.record.python_state import content_of, put
 from sdgrad.record.sparse.known import special_format
 from sdgrad.record.values import is_recorded
 
-How = Literal["item", "attribute", "cell", "length", "entries", "items", "parts"]
+How = Literal["item", "attribute", "cell", "length", "entries", "items", "parts", "called"]
 NOTHING = object()
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
-MAPPINGS = (dict, UserDict, ChainMap, MappingProxyType)
+MAPPINGS = (dict, UserDict, ChainMap, MappingProxyType, type(os.environ))
 SEQUENCES = (list, tuple, deque, UserList)
 LOOSE = (set, deque, bytearray)
 METHODS = (MethodType, BuiltinMethodType, MethodWrapperType)
@@ -68,6 +69,8 @@ class Read:
                 return getattr(self.owner, self.key)
             if self.how in CONTENTS:
                 return CONTENTS[self.how](self.owner)
+            if self.how == "called":
+                return self.owner(*self.key)
             return self.owner.cell_contents if self.how == "cell" else len(self.owner)
         except (LookupError, AttributeError, ValueError):
             return NOTHING
@@ -161,6 +164,7 @@ class Reads:
     chosen: dict[int, Any] = field(default_factory=dict)  # lists and dicts that are copies of one of several
     copies: dict[int, tuple[Any, Any, Any]] = field(default_factory=dict)  # of lists and dicts: original, copy, before
     contents: list[Any] = field(default_factory=list)
+    classes: set[type] = field(default_factory=set)  # whose special methods have been looked into
     loose: dict[int, tuple[Any, dict]] = field(default_factory=dict)  # sets and the like, which are not copied
 
     def guards(self) -> tuple[Any, ...]:
@@ -306,6 +310,18 @@ class Reads:
         for space, name in places_read(function, is_own):
             self.add(space, name, "item", space[name])
             self.of_function(space[name], is_own, (*seen, function))
+
+    def of_class(self, kind: type, is_own: Callable[[str], bool]) -> None:
+        """Note what special methods of a class find outside, which Python calls as they stand."""
+        for base in (*kind.__mro__, type(kind)):
+            if base in self.classes or not is_own(base.__module__):
+                continue
+            self.classes.add(base)
+            for name, held in vars(base).items():
+                method = getattr(held, "__func__", held)
+                if name.startswith("__") and isinstance(method, FunctionType):
+                    if method.__closure__ or next(places_read(method, is_own), None) is not None:
+                        self.of_function(method, is_own)
 
     def path(self, array: np.ndarray) -> Read | None:
         """Return how an array was reached."""

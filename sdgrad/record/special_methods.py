@@ -18,7 +18,8 @@ from typing import Any, cast
 from sdgrad.convert.operators import BINARY, UPDATED, Handler, Names
 from sdgrad.record.choices import Choice
 from sdgrad.record.functions.python import type_
-from sdgrad.record.libraries import is_hashable, is_known, is_users, method_of
+from sdgrad.record.libraries import is_hashable, is_known, is_users, is_users_module, method_of
+from sdgrad.record.managed import Managed
 from sdgrad.record.operators import ValueOperators
 from sdgrad.record.reads import NOTHING
 from sdgrad.record.restart import Control
@@ -68,24 +69,6 @@ def _leaves_to(owner: Any, operand: Any) -> bool:
     )
 
 
-class Managed:
-    """Enter and leave an object as ``with`` does; it does not keep what starts a recording again."""
-
-    def __init__(self, operators: RecordingOperators, value: Any) -> None:
-        self.operators, self.value = operators, value
-
-    def _call(self, name: str, *args: Any) -> Any:
-        own = special(self.value, name)
-        return getattr(self.value, name)(*args) if own is None else self.operators.call(own, self.value, *args)
-
-    def __enter__(self) -> Any:
-        return self._call("__enter__")
-
-    def __exit__(self, *error: Any) -> Any:
-        found = self._call("__exit__", *error)
-        return found if error[0] is None or not issubclass(error[0], Control) else False
-
-
 class RecordingOperators(ValueOperators):
     """Call the methods of users' classes, where they have some for what is done to a value."""
 
@@ -131,6 +114,8 @@ class RecordingOperators(ValueOperators):
             self.seen(left, right)
         elif methods:
             return self._of_methods(names, left, right, both, plain)
+        else:
+            self.seen(left, right)
         return plain()
 
     def _of_methods(self, names: tuple[str, str], left: Any, right: Any, both: bool, plain: Callable[[], Any]) -> Any:
@@ -163,6 +148,11 @@ class RecordingOperators(ValueOperators):
         return super().update(word, value, by)
 
     # -- what is looked at as it stands
+    def _notes_class(self, owner: Any) -> None:
+        """Note what special methods that Python itself calls read outside."""
+        if is_users(type(owner)):
+            self.recorder.reads.of_class(type(owner), is_users_module)
+
     def seen(self, *objects: Any) -> None:
         """Note all that users' objects hold: something is found out about them by code that is not converted."""
         left, known = [x for x in objects if is_users(type(x))], set()
@@ -171,6 +161,7 @@ class RecordingOperators(ValueOperators):
             if id(owner) in known or isinstance(owner, (type, FunctionType)):
                 continue
             known.add(id(owner))
+            self._notes_class(owner)
             parts = {n: v for kind in type(owner).__mro__ for n, v in vars(kind).items()}
             slots = [n for n, v in parts.items() if type(v) is MemberDescriptorType and hasattr(owner, n)]
             for name in [*getattr(owner, "__dict__", ()), *slots]:
@@ -253,6 +244,7 @@ class RecordingOperators(ValueOperators):
             self.recorder.reads.globals_of(index, owner[index], owner)
             return self.met(owner[index])
         if method is None or isinstance(index, Choice):
+            self._notes_class(owner)
             return super().item(owner, index)
         return self.call(method, owner, index)
 
@@ -278,7 +270,8 @@ class RecordingOperators(ValueOperators):
         missing = special(owner, "__getattr__")
         if found is None and missing is not None and name not in held:
             return self.call(missing, owner, name)
-        if found is not None and name not in held and id(owner) in self.recorder.reads.own:
+        is_made = isinstance(owner, tuple) or id(owner) in self.recorder.reads.own
+        if found is not None and name not in held and is_made:
             self.recorder.reads.add(type(owner), name, "attribute", getattr(type(owner), name))
         return super().attribute(owner, name)
 
@@ -293,7 +286,14 @@ class RecordingOperators(ValueOperators):
     # -- calls
     def managed(self, value: Any) -> Any:
         of_ours = type(value).__module__.partition(".")[0] == "sdgrad"  # regions look at the frame that enters them
-        return value if of_ours else Managed(self, value)
+        if of_ours:
+            return value
+
+        def called(name: str, *args: Any) -> Any:
+            own = special(value, name)
+            return getattr(value, name)(*args) if own is None else self.call(own, value, *args)
+
+        return Managed(self.recorder, value, called)
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         if not args or isinstance(function, Choice) or not is_hashable(function):

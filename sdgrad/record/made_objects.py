@@ -1,0 +1,35 @@
+"""Make objects of users' classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any
+
+from sdgrad.record.libraries import is_users_module
+from sdgrad.record.reads import Reads
+
+
+def made(call: Callable[..., Any], reads: Reads, kind: Any, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+    """Return an object of a class of the user's, made and initialised by converted code.
+
+    :param call: calls a function, and converts it.
+    """
+    reads.of_class(kind, is_users_module)
+    make, initialize = kind.__new__, kind.__init__
+    if type(kind).__call__ is not type.__call__:
+        return kind(*args, **kwargs)
+    if make is object.__new__:
+        found = make(kind)
+    else:
+        found = (call if isinstance(make, FunctionType) else _as_it_is)(make, kind, *args, **kwargs)
+    if not isinstance(found, kind):
+        return found
+    reads.made(found)
+    reads.add(kind, "__init__", "attribute", initialize)
+    (call if isinstance(initialize, FunctionType) else _as_it_is)(initialize, found, *args, **kwargs)
+    return found
+
+
+def _as_it_is(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    return function(*args, **kwargs)
