@@ -268,7 +268,8 @@ class Rewriter(SpecialMethods):
         value = self.visit(node.value)
         operator = ast.Constant(type(node.op).__name__)
         if isinstance(node.target, ast.Name):
-            new = operator_call("update", operator, named(node.target.id), value)
+            old = self.visit(ast.copy_location(named(node.target.id), node.target))
+            new = operator_call("update", operator, old, value)
             return located(ast.Assign([node.target], new), node)
         if isinstance(node.target, ast.Subscript):
             place = (self.visit(node.target.value), self.visit(node.target.slice))

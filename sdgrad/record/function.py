@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,9 @@ from sdgrad.record.guards import Refused
 from sdgrad.record.index_limits import IndexLimit, kept_limits
 from sdgrad.record.indexing import as_array
 from sdgrad.record.labels import labelled
+from sdgrad.record.left_outside import left
 from sdgrad.record.nests import Form, returned
-from sdgrad.record.outside import Place
+from sdgrad.record.outside import Change
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import ONLY_DATA, Recorder
 from sdgrad.record.restart import Fits, Hints, Restart
@@ -55,6 +56,7 @@ class Recording:
     :param fits: what has to hold of integer arguments.
     :param limits: what index arrays among the inputs may hold.
     :param changed: what the function binds outside of itself, with what was bound before.
+    :param found: errors, by the inputs that hold what is outside, and is changed: results must not depend on it.
     """
 
     program: Program
@@ -63,9 +65,10 @@ class Recording:
     guards: tuple[Any, ...] = ()
     form: Form | None = None
     numbers: frozenset[str] = frozenset()
-    changed: tuple[Place, ...] = ()
+    changed: tuple[Change, ...] = ()
     fits: tuple[Fits, ...] = ()
     limits: tuple[IndexLimit, ...] = ()
+    found: Mapping[str, str] = field(default_factory=dict)
 
 
 def record(f: Callable, arguments: Mapping[str, Any], of_rule: bool = False, hints: Hints | None = None) -> Recording:
@@ -131,8 +134,7 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
         recorder.flush()
         for check in recorder.ends:
             check()
-        recorder.reads.write_back()
-        changed = recorder.outside_places.finish(recorder.reads)
+        changed = recorder.outside_places.finish(recorder.reads, left)
     except BaseException:
         recorder.outside_places.put_back()
         recorder.reads.put_back()
@@ -147,7 +149,9 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
     guards = recorder.reads.guards()
     written = {program.root(name) for node in program.body for name in writes(node)}
     fits, limits = tuple(hints.fits.values()), kept_limits(recorder, written)
-    return Recording(program, recorder.inputs, frozenset(hints.fixed), guards, form, numbers, changed, fits, limits)
+    found = recorder.outside_places.found
+    fixed = frozenset(hints.fixed)
+    return Recording(program, recorder.inputs, fixed, guards, form, numbers, changed, fits, limits, found)
 
 
 def _argument(recorder: Recorder, name: str, value: Any) -> Any:

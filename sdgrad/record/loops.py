@@ -93,7 +93,7 @@ class RecordedLoop(Handler):
         self.python = PythonState.of(state, held_outside(self.recorder))
         self.slots = Slots.of(self.site, self.recorder.hints, self.python, self.growth)
         self.recorder.outside_places.open.append(self)
-        state = {**state, **self.slots.values()}
+        state = {**state, **self.slots.found(self.recorder)}
         self.names, self.head, self.later = ((*n, *self.slots.known) for n in (names, self.head, self.later))
         self.before = {n: state.get(n, MISSING) for n in self.names}
         if is_unbound(self.before.get(RESULT)):  # a loop or an arm around this one ends where it is bound

@@ -1,4 +1,4 @@
-"""Make objects of users' classes."""
+"""Make what recordings have in place of users' functions, and objects of users' classes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,23 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
+from sdgrad.convert.functions import converted
 from sdgrad.record.libraries import is_users_module
 from sdgrad.record.reads import Reads
+
+
+def converted_here(operators: Any, recorder: Any, function: FunctionType) -> FunctionType:
+    """Return the converted form of a function, and note what it finds outside; without a source, the function."""
+    recorder.reads.cells_of(function)
+    names = function.__code__.co_freevars
+    recorder.outside_places.cells(names, function.__closure__ or (), recorder.where())
+    found = converted(function, operators)
+    if found is None:
+        recorder.reads.of_function(function, is_users_module)
+        return function
+    if any(type(d) in (list, dict) for d in found.__defaults__ or ()):
+        found.__defaults__ = tuple(operators.met(d) if type(d) in (list, dict) else d for d in found.__defaults__ or ())
+    return found
 
 
 def made(call: Callable[..., Any], reads: Reads, kind: Any, args: tuple, kwargs: Mapping[str, Any]) -> Any:

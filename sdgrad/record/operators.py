@@ -44,6 +44,7 @@ from sdgrad.record.graphs import call_graph, is_graph, of_dace, sized
 from sdgrad.record.growth import ADDING, handed, shown
 from sdgrad.record.guards import guarded
 from sdgrad.record.labels import label
+from sdgrad.record.left_outside import Left, found_outside
 from sdgrad.record.libraries import (
     called_as_it_is,
     is_hashable,
@@ -52,17 +53,17 @@ from sdgrad.record.libraries import (
     is_of_library,
     is_plain_library_function,
     is_users,
-    is_users_module,
     method_of,
     refused,
     with_owner,
 )
 from sdgrad.record.listed import part_of, replace_part
 from sdgrad.record.loops import RecordedFor
-from sdgrad.record.made_objects import made
+from sdgrad.record.made_objects import converted_here, made
 from sdgrad.record.met import met_object
 from sdgrad.record.methods import BoundRule, part_of_value
 from sdgrad.record.nests import OfLeaves, made_again, positional
+from sdgrad.record.outside import shown_line
 from sdgrad.record.peeled import PeeledFor
 from sdgrad.record.python_state import KINDS
 from sdgrad.record.random_numbers import check_random
@@ -181,6 +182,8 @@ class ValueOperators(Operators):
         """Return what the recording has in place of an array, or of a value of the recording around this one."""
         if is_recorded(value):
             return self.recorder.adopt(value)
+        if isinstance(value, Left):
+            return found_outside(self.recorder, value, f"{shown_line(self.recorder.where())}{value!r}")
         return self.recorder.outside(value) if is_numeric(value) else met_object(self.recorder, value)
 
     def met(self, value: Any) -> Any:
@@ -243,15 +246,7 @@ class ValueOperators(Operators):
 
     def converted(self, function: FunctionType) -> FunctionType:
         """Return the converted form of a function of the user's; without a source, the function itself."""
-        if is_converted(function):
-            return function
-        self.recorder.reads.cells_of(function)
-        where, names = self.recorder.where(), function.__code__.co_freevars
-        self.recorder.outside_places.cells(names, function.__closure__ or (), where)
-        found = converted(function, self)
-        if found is None:
-            self.recorder.reads.of_function(function, is_users_module)
-        return found or function
+        return function if is_converted(function) else converted_here(self, self.recorder, function)
 
     def made(self, kind: Any, args: tuple, kwargs: dict) -> Any:
         return made(self.call, self.recorder.reads, kind, args, kwargs)

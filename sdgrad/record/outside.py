@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import CellType
 from typing import Any
@@ -15,10 +15,9 @@ from sdgrad.convert.callables import is_filled
 from sdgrad.errors import ParseError
 from sdgrad.program.source_lines import file_and_line, text_of
 from sdgrad.program.tree import Source
-from sdgrad.record.python_state import GlobalNames, PythonState, is_drawn_from
+from sdgrad.record.python_state import Content, GlobalNames, Held, PythonState, content_of, is_drawn_from, put
 from sdgrad.record.reads import How, Reads
 from sdgrad.record.restart import Hints, Restart
-from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import holds_recorded
 
 MISSING = object()
@@ -46,6 +45,10 @@ class Place:
     def told(self) -> str:
         return f"'{type(self.owner).__name__}.{self.key}'" if self.how == "attribute" else f"'{self.key}'"
 
+    def state(self) -> str:
+        """Return the error for a function that depends on it and changes it."""
+        return f"{shown_line(self.where)}{self.told()} {STATE}"
+
     def bind(self, value: Any) -> None:
         """Bind it to a value."""
         if self.how == "cell":
@@ -58,6 +61,25 @@ class Place:
             object.__setattr__(self.owner, self.key, value)
         elif self.now is not MISSING:
             object.__delattr__(self.owner, self.key)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """A collection, with what it held."""
+
+    owner: Any
+    old: Content
+
+    @property
+    def now(self) -> Content:
+        return content_of(self.owner) or {}
+
+    def bind(self, content: Content) -> None:
+        """Let it hold something else."""
+        put(self.owner, content)
+
+
+Change = Place | Contents
 
 
 def shown_line(where: Source) -> str:
@@ -80,6 +102,8 @@ class Outside:
     """Collect the places outside of a function that it binds."""
 
     places: dict[Any, Place] = field(default_factory=dict)
+    bound: set[Any] = field(default_factory=set)  # attributes, since the call began
+    found: dict[str, str] = field(default_factory=dict)  # errors, by the inputs that hold what is changed later
     guards: list[Any] = field(default_factory=list)  # what the handlers catch in whose bodies the recording is
     open: list[Any] = field(default_factory=list)  # loops and branches whose bodies are being recorded
 
@@ -104,6 +128,7 @@ class Outside:
     def attribute(self, recorder: Any, owner: Any, name: str) -> None:
         """Note that an attribute is bound; start again where an arm or a loop has not looked at its owner."""
         self._watch(recorder, id(owner), owner)
+        self.bound.add((id(owner), name, "attribute"))
         place = self.add(owner, name, "attribute", recorder.where())
         recorder.hints.places[id(owner), name] = place
 
@@ -139,28 +164,39 @@ class Outside:
             if is_filled(cell):
                 self.add(cell, name, "cell", where)
 
+    def still_there(self, held: Held, key: Any) -> Place | None:
+        """Return the place of an attribute or a global name that nobody has bound since the call began."""
+        is_global = isinstance(held.owner, GlobalNames)
+        owner = held.owner.space if is_global else held.owner
+        own = (id(owner), key, "item" if is_global else "attribute")
+        place = self.places.get(own)
+        return place if place is not None and own not in self.bound and place.now is place.old else None
+
     def put_back(self) -> None:
         """Bind everything as it was."""
         for place in self.places.values():
             if place.now is not place.old:
                 place.bind(place.old)
 
-    def finish(self, reads: Reads) -> tuple[Place, ...]:
-        """Return the places that are bound to something else; nothing recorded stays anywhere.
+    def finish(self, reads: Reads, left: Callable[[Place], Any]) -> tuple[Change, ...]:
+        """Return the places that are bound to something else, and what is changed; nothing recorded stays anywhere.
+
+        :param left: returns what stands for something recorded.
 
         :raises ParseError: a place was read first: the next call would have to see what this one leaves.
         """
+        contents = [Contents(owner, before) for owner, before in reads.write_back()]
         changed = [p for p in self.places.values() if p.now is not p.old]
         for place in changed:
             if not holds_recorded(place.now):
                 continue
             read = reads.found.get((id(place.owner), None if place.how == "cell" else place.key, place.how))
-            if read is not None and read.value is place.old:
-                raise ParseError(f"{shown_line(place.where)}{place.told()} {STATE}")
+            if read is not None and (read.value is place.old or place.old is MISSING):  # that of the class
+                raise ParseError(place.state())
         for place in changed:
             if holds_recorded(place.now):
-                place.bind(Unusable(f"{place.told()} has a value in the compiled program only: return it instead"))
-        return tuple(changed)
+                place.bind(left(place))
+        return (*changed, *contents)
 
 
 def held_outside(recorder: Any) -> list[Any]:
@@ -193,12 +229,17 @@ def _holds_arrays(value: Any) -> bool:
     return isinstance(value, np.ndarray) or any(map(_holds_arrays, parts))
 
 
+def put_back(changes: Sequence[Change]) -> None:
+    """Have everything as it was before a recording."""
+    for change in changes:
+        change.bind(change.old)
+
+
 @contextlib.contextmanager
-def as_before(places: Sequence[Place]) -> Iterator[None]:
-    """Bind places inside as they were before a recording."""
+def as_before(places: Sequence[Change]) -> Iterator[None]:
+    """Have everything inside as it was before a recording."""
     now = [p.now for p in places]
-    for place in places:
-        place.bind(place.old)
+    put_back(places)
     try:
         yield
     finally:

@@ -1,7 +1,7 @@
 """Remember what a recorded function read outside of itself, so that a call sees what is there at the call.
 
-A :class:`Read` is one step: an entry of a dict or a list, an attribute, the content of a cell, an answer. Arrays are read again at
-each call; anything else is part of what the program was made for, and a change of it makes another one.
+A :class:`Read` is one step: an entry of a dict or a list, an attribute, the content of a cell, an answer. Arrays are
+read again at each call; anything else is part of what the program was made for, and a change of it makes another one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sdgrad.errors import ParseError
 from sdgrad.lift.dace_programs import STAMP
 from sdgrad.record.python_state import content_of, put
 from sdgrad.record.sparse.known import special_format
-from sdgrad.record.values import is_recorded
+from sdgrad.record.values import holds_recorded, is_recorded
 
 How = Literal["item", "attribute", "cell", "length", "entries", "items", "parts", "called"]
 NOTHING = object()
@@ -138,6 +138,11 @@ class Stamped:
         return getattr(self.called, STAMP)() == self.stamp
 
 
+def is_loose(value: Any) -> bool:
+    """True of collections that a recording changes themselves: all but lists and dicts, of which it has copies."""
+    return isinstance(value, LOOSE) or isinstance(value, (list, dict)) and type(value) not in (list, dict)
+
+
 def is_numeric(value: Any) -> bool:
     """True of arrays that programs can take."""
     return isinstance(value, np.ndarray) and value.dtype.kind in "biufc"
@@ -243,12 +248,20 @@ class Reads:
     def known_first(self, value: Any, met: Callable[[Any], Any]) -> None:
         """Know a collection from outside before anything is recorded."""
         self._note_loose(value)
-        if not isinstance(value, LOOSE):
+        if not is_loose(value):
             self.copy(value, met)
 
     def _note_loose(self, value: Any) -> None:
-        if isinstance(value, LOOSE):
-            self.loose.setdefault(id(value), (value, content_of(value) or {}))
+        if is_loose(value) and id(value) not in self.loose:
+            self._note_whole(value)
+
+    def _note_whole(self, value: Any) -> None:
+        """Note what a collection holds, and lists and dicts in it: there are no copies of these."""
+        held = content_of(value) or {}
+        self.loose[id(value)] = (value, held)
+        for part in held.values():
+            if isinstance(part, (list, dict)) and id(part) not in self.loose:
+                self._note_whole(part)
 
     def put_back(self) -> None:
         """Let sets and the like hold what they held: the recording begins again, or has failed."""
@@ -267,22 +280,23 @@ class Reads:
             if id(original) not in known and content_of(original) != content:
                 yield original
 
-    def write_back(self) -> None:
-        """Give lists and dicts from outside what the function changed in them.
+    def write_back(self) -> Iterator[tuple[Any, dict]]:
+        """Give lists and dicts from outside what the function changed in them; yield each with what it held.
 
         :raises ParseError: it put something recorded there, which has no value after the call.
         """
         for original, copy, before in self.copies.values():
             if isinstance(original, tuple) or _same(copy, before):
                 continue
-            parts = copy.values() if isinstance(copy, dict) else copy
-            if any(is_recorded(v) for v in parts):
-                raise ParseError(
-                    f"a {type(original).__name__} that exists outside of the function is changed: what is put there "
-                    "has a value in a call only. Return it instead"
-                )
+            _refuse_recorded(original, copy)
+            held = content_of(original) or {}
             original.clear()
             original.update(copy) if isinstance(original, dict) else original.extend(copy)
+            yield original, held
+        for original, held in self.loose.values():
+            if content_of(original) != held:
+                _refuse_recorded(original, original)
+                yield original, held
 
     def globals_of(self, name: str, value: Any, names: Mapping[str, Any]) -> None:
         """Note that a global name was read."""
@@ -319,13 +333,22 @@ class Reads:
             self.classes.add(base)
             for name, held in vars(base).items():
                 method = getattr(held, "__func__", held)
-                if name.startswith("__") and isinstance(method, FunctionType):
-                    if method.__closure__ or next(places_read(method, is_own), None) is not None:
-                        self.of_function(method, is_own)
+                is_special = name.startswith("__") and isinstance(method, FunctionType)
+                if is_special and (method.__closure__ or next(places_read(method, is_own), None) is not None):
+                    self.of_function(method, is_own)
 
     def path(self, array: np.ndarray) -> Read | None:
         """Return how an array was reached."""
         return self.arrays.get(id(array))
+
+
+def _refuse_recorded(original: Any, now: Any) -> None:
+    parts = now.values() if isinstance(now, dict) else now
+    if any(map(holds_recorded, parts)):
+        raise ParseError(
+            f"a {type(original).__name__} that exists outside of the function is changed: what is put there "
+            "has a value in a call only. Return it instead"
+        )
 
 
 def _same(now: Any, before: Any) -> bool:

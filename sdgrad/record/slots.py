@@ -9,6 +9,7 @@ from typing import Any
 from sdgrad.record.branches import MISSING
 from sdgrad.record.carried import is_value
 from sdgrad.record.growth import Growth
+from sdgrad.record.left_outside import Left, found_outside
 from sdgrad.record.python_state import Held, PythonState, content_of, put
 from sdgrad.record.restart import Hints, Restart
 
@@ -38,6 +39,15 @@ class Slots:
         """Return what they hold by now."""
         return {n: h.entry(content_of(h.owner) or {}, key, MISSING) for n, (h, key) in self.known.items()}
 
+    def found(self, recorder: Any) -> dict[str, Any]:
+        """Return what they hold before the loop; a number from outside as an input, which results must not need."""
+        values = self.values()
+        for name, (held, key) in self.known.items():
+            place = recorder.outside_places.still_there(held, key)
+            if place is not None:
+                values[name] = found_outside(recorder, values[name], place.state())
+        return values
+
     def bind(self, values: Mapping[str, Any]) -> None:
         """Let them hold other values."""
         for name, (held, key) in self.known.items():
@@ -63,7 +73,8 @@ class Slots:
                 before = held.entry(held.content, key, MISSING)
                 if value is before or held.told(key) in self.known:
                     continue
-                if not is_value(value) or before is not MISSING and not is_value(before):
+                is_known = before is MISSING or isinstance(before, Left) or is_value(before)
+                if not is_value(value) or not is_known:
                     return True
                 new[held.told(key)] = (held.path, key)
         if not new:

@@ -24,8 +24,10 @@ from sdgrad.record.functions.table import full_name
 from sdgrad.record.random_numbers import HINT
 from sdgrad.record.reads import Read, Reads, is_numeric
 
-CLOCKS = (time.time, time.perf_counter, time.monotonic, time.process_time, time.thread_time)
-CLOCKS += (time.time_ns, time.perf_counter_ns, time.monotonic_ns, time.process_time_ns, time.thread_time_ns)
+CLOCKS: tuple[Callable[[], float], ...] = (
+    *(time.time, time.perf_counter, time.monotonic, time.process_time, time.thread_time),
+    *(time.time_ns, time.perf_counter_ns, time.monotonic_ns, time.process_time_ns, time.thread_time_ns),
+)
 ASKED = (os.getenv, os.getcwd, os.path.exists, os.path.isfile, os.path.isdir, os.path.getsize, os.path.getmtime)
 """What answers with numbers and texts that may be others at another call."""
 DRAWING = (

@@ -42,6 +42,27 @@ def drop_dead(program: Program, keep: frozenset[str] = frozenset()) -> Program:
         program = replace(program, body=body)
 
 
+def inputs_that_matter(program: Program) -> set[str]:
+    """Return the arguments that results may depend on: not those that only what nobody reads is computed of."""
+    written = {program.root(w) for n in program.body for w in writes(n)}
+    nodes = [n for n in walk(program.body) if not children(n)]
+    needed = {program.root(n) for n in program.arguments if program.root(n) in written}
+    needed |= {program.root(r) for n in walk(program.body) if children(n) or not writes(n) for r in own_reads(n)}
+    while True:
+        more = {program.root(r) for n in nodes for r in _reads_for(n, needed, program)} - needed
+        if not more:
+            return {n for n in program.arguments if program.root(n) in needed}
+        needed |= more
+
+
+def _reads_for(node: Node, needed: set[str], program: Program) -> set[str]:
+    """Return what a node without blocks reads for what is needed."""
+    if isinstance(node, Leaf):
+        return reads(drop_stores(node, lambda s: program.root(s.container) not in needed))
+    is_needed = not isinstance(node, NodeCall) or not _is_pure(node) or {program.root(c) for c in writes(node)} & needed
+    return reads(node) if is_needed else set()
+
+
 def _is_pure(node: NodeCall) -> bool:
     """True of calls that do nothing but write their results."""
     alone = not is_communication(node)

@@ -45,7 +45,8 @@ from sdgrad.record.sparse.places import deciding_content
 from sdgrad.record.values import Array, is_recorded
 from sdgrad.runtime.call.marshalling import as_recorded
 from sdgrad.specialize.arguments import Call
-from sdgrad.specialize.signature import Signature, collecting, fixed_arguments, noted
+from sdgrad.specialize.collected import collecting, noted
+from sdgrad.specialize.signature import Signature, fixed_arguments
 
 M = TypeVar("M")
 

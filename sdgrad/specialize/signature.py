@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,16 +31,18 @@ from sdgrad.program.tree import Loop, Program, walk, writes
 from sdgrad.record.function import record
 from sdgrad.record.index_limits import IndexLimit, PerhapsOutside, check_limits
 from sdgrad.record.nests import Form, identity, places_of, unflatten
-from sdgrad.record.outside import Place, as_before
+from sdgrad.record.outside import Change, as_before, put_back
 from sdgrad.record.reads import Read, Stamped
 from sdgrad.record.restart import Fits, Hints
 from sdgrad.record.values import is_recorded
+from sdgrad.rewrite.dead_code import inputs_that_matter
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.device_arrays import is_resident
 from sdgrad.runtime.call.marshalling import as_recorded, as_value, is_tensor, like
 from sdgrad.runtime.compile import precompiled_header
 from sdgrad.specialize.argument_kinds import counts, kind_of_argument
 from sdgrad.specialize.bounded import MOST_DIFFERENTIATED, MOST_FUNCTIONS, forget_oldest
+from sdgrad.specialize.collected import collecting, noted
 from sdgrad.specialize.compile_lock import making
 from sdgrad.specialize.compiled_gradient import CompiledGradient
 from sdgrad.specialize.plain_runs import GivenUp, nothing_compiled, plain_results
@@ -79,7 +80,7 @@ class Signature:
     rough: float = 0.0  # how far, relative, results of searches of Python's own may be from these
     disordered: bool = False  # Python's own results depend on the order of elements where some are NaN
     limits: tuple[IndexLimit, ...] = ()  # of index arrays among the inputs
-    changed: Sequence[Place] = ()  # what the recording has bound outside of the function
+    changed: Sequence[Change] = ()  # what the recording has bound outside of the function
     verified: bool = False  # results have been compared with those of the function
     decided: Answers = field(default_factory=Answers)  # by the memory that was free
     _primal: CompiledProgram | None = None
@@ -174,6 +175,9 @@ class Signature:
             _fixed.setdefault(identity(f), set()).update(hints.fixed - counts(arguments))
         _fits.setdefault(identity(f), {}).update({str(p): p for p in found.fits})
         tree = in_normal_form(found.program, Target(python=True))
+        if found.found and (used := found.found.keys() & inputs_that_matter(tree)):
+            put_back(found.changed)
+            raise ParseError(found.found[min(used)])
         own = Signature(f, tree, found.closure, guards=found.guards, form=found.form, numbers=found.numbers)
         nodes = [*walk(found.program.body)]
         stepwise = any(isinstance(n, Loop) for n in nodes)
@@ -312,7 +316,6 @@ _signatures: dict[Hashable, dict[tuple, list[Signature]]] = {}
 _fixed: dict[Hashable, set[str]] = {}  # arguments of recorded functions whose values are part of the signature
 _fits: dict[Hashable, dict[str, Fits]] = {}  # what may hold of integer arguments, and decides
 _differentiated: deque[tuple[dict[Request, Differentiated], Request]] = deque()  # the oldest first
-_inner: list[list[Signature]] = []  # of functions that are made on the way to others
 
 
 def compile_gradients(asked: Iterable[tuple[Signature, Request]]) -> None:
@@ -381,20 +384,3 @@ def _shapes(f: Derived, arguments: Mapping[str, Any], program: Program) -> dict[
 
 def _values(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {n: as_value(v) for n, v in arguments.items()}
-
-
-@contextlib.contextmanager
-def collecting() -> Iterator[list[Signature]]:
-    """Collect the signatures of functions that are made on the way to another one."""
-    made: list[Signature] = []
-    _inner.append(made)
-    try:
-        yield made
-    finally:
-        _inner.pop()
-
-
-def noted(*made: Signature) -> None:
-    """Note signatures for what is made of them."""
-    if _inner:
-        _inner[-1].extend(made)

@@ -16,7 +16,7 @@ from sdgrad.config import config
 from sdgrad.convert.callables import name_of
 from sdgrad.errors import VerificationError
 from sdgrad.record.nests import compared
-from sdgrad.record.outside import Place, as_before
+from sdgrad.record.outside import Change, as_before
 from sdgrad.record.shown import located_in_plain_run
 from sdgrad.runtime.call.device_arrays import is_resident
 from sdgrad.runtime.call.marshalling import as_array
@@ -155,7 +155,7 @@ class Plain:
     arguments: Mapping[str, Any]
     outputs: Sequence[str]
     reads: Iterable[Any]
-    changed: Sequence[Place]
+    changed: Sequence[Change]
 
     def results(self, arguments: Mapping[str, Any] | None = None) -> list[Any]:
         """Return what Python computes."""
