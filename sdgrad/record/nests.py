@@ -6,19 +6,20 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
 import optree
 
 from sdgrad.convert.callables import hashable, name_of, python_function
-from sdgrad.errors import ArgumentError
 from sdgrad.program.names import Names
 from sdgrad.record.sparse import nesting
+from sdgrad.record.unusable import Unusable
 
 NAMESPACE = "sdgrad"
 IN_ORDER = "sdgrad, dicts in their order"  # of arguments: a function may depend on the order of a dict's keys
@@ -26,7 +27,8 @@ nesting.register(NAMESPACE, IN_ORDER)
 _kept_in_order = optree.dict_insertion_ordered(True, namespace=IN_ORDER)
 _kept_in_order.__enter__()  # for good
 Form = optree.PyTreeSpec
-SHADOWED = (bool, int, float, complex, str, list, tuple, dict, set, np.ndarray, np.generic)
+CONSTANT = (str, type(None), FunctionType, BuiltinFunctionType, np.ufunc, type)
+NO_FIELD = "is no field, so that no derivative passes through it: make it a property, which is computed, or a field"
 
 
 def flatten(value: Any, namespace: str = NAMESPACE) -> tuple[list[Any], Form]:
@@ -101,23 +103,28 @@ def _is_new(value: Any) -> bool:
 def _register(kind: type) -> None:
     names = tuple(f.name for f in dataclasses.fields(kind))
 
-    def parts(value: Any) -> tuple[tuple, tuple[str, ...], tuple[str, ...]]:
+    def parts(value: Any) -> tuple[tuple, tuple, tuple[str, ...]]:
         held = tuple(n for n in names if hasattr(value, n))
-        for name in getattr(value, "__dict__", {}).keys() - {*names}:
-            if isinstance(getattr(kind, name, None), SHADOWED):
-                raise ArgumentError(
-                    f"'{name}' of a {kind.__name__} is no field, and hides that of the class: make it a field"
-                )
-        return tuple(getattr(value, n) for n in held), held, held
+        others = {n: v for n, v in getattr(value, "__dict__", {}).items() if n not in names}
+        constant = tuple((n, v) for n, v in others.items() if isinstance(v, CONSTANT))
+        lost = tuple(n for n, v in others.items() if not isinstance(v, CONSTANT) and not _keeps_result(kind, n))
+        return tuple(getattr(value, n) for n in held), (held, constant, lost), held
 
-    def made(held: tuple[str, ...], values: Sequence[Any]) -> Any:
+    def made(form: tuple, values: Sequence[Any]) -> Any:
         found: Any = object.__new__(kind)  # its own checks are for values, not for what stands for them
-        for name, value in zip(held, values, strict=True):
+        held, constant, lost = form
+        unusable = ((n, Unusable(f"'{n}' of a {kind.__name__} {NO_FIELD}")) for n in lost)
+        for name, value in (*zip(held, values, strict=True), *constant, *unusable):
             object.__setattr__(found, name, value)
         return found
 
     for namespace in (NAMESPACE, IN_ORDER):
         optree.register_pytree_node(kind, parts, made, namespace=namespace)  # type: ignore[arg-type]
+
+
+def _keeps_result(kind: type, name: str) -> bool:
+    """True of a property that keeps what it has computed: it computes that again."""
+    return isinstance(inspect.getattr_static(kind, name, None), functools.cached_property)
 
 
 def made_again(nest: Any, note: Callable[[Any], Any]) -> None:

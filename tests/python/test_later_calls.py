@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import enum
+import functools
 from collections import deque
 from types import ModuleType, SimpleNamespace
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import sdgrad
-from sdgrad.errors import ArgumentError, ParseError
+from sdgrad.errors import ParseError, UnboundVariable
 
 X = np.array([1.0, 2.0])
 
@@ -141,17 +142,35 @@ def test_pullbacks_are_those_of_their_call():
     np.testing.assert_allclose(pull(1.0)[0], expected)
 
 
-def test_attributes_that_hide_those_of_a_dataclass():
-    @dataclasses.dataclass
-    class Scaled:
-        a: float
-        scale = 1.0
+@dataclasses.dataclass
+class Rectangle:
+    width: float
+    height: float
+    unit = "m"
+    scale = 1.0
 
-    given = Scaled(2.0)
-    assert sdgrad.value_and_grad(lambda p: p.a * p.scale)(given)[0] == 2.0
-    given.scale = 5.0
-    with pytest.raises(ArgumentError, match="'scale' of a Scaled is no field"):
-        sdgrad.grad(lambda p: p.a * p.scale)(given)
+    def __post_init__(self):
+        self.area = self.width * self.height
+        self.label = "area"
+        self.shape = np.sin
+
+    @functools.cached_property
+    def circumference(self):
+        return 2.0 * (self.width + self.height)
+
+
+def test_attributes_of_dataclasses_that_are_no_fields():
+    given = Rectangle(2.0, 3.0)
+    assert given.circumference == 10.0  # which it keeps
+    found = sdgrad.grad(lambda p: p.width * p.circumference * len(p.label + p.unit) * p.scale)(given)
+    assert (found.width, found.height) == (5.0 * (10.0 + 4.0), 5.0 * 4.0)
+    assert sdgrad.grad(lambda p: p.shape(p.width))(given).width == pytest.approx(np.cos(2.0))
+    given.label = "new"
+    assert sdgrad.grad(lambda p: p.width * len(p.label))(given).width == 3.0
+    for changed in ("scale", "area"):
+        setattr(given, changed, 5.0)
+        with pytest.raises(UnboundVariable, match=f"'{changed}' of a Rectangle is no field.*make it a property"):
+            sdgrad.grad(lambda p: p.width * getattr(p, changed))(given)  # noqa: B023
 
 
 class Keeps:
