@@ -76,7 +76,7 @@ def places_read(function: FunctionType, is_own: Callable[[str], bool]) -> Iterat
 
     :param is_own: of the names of modules whose attributes, and those of whose classes, are looked at.
     """
-    names = _names_in(function.__code__)
+    names = names_in(function.__code__)
     for name in names & function.__globals__.keys():
         value = function.__globals__[name]
         if isinstance(value, (ModuleType, type)):
@@ -87,9 +87,9 @@ def places_read(function: FunctionType, is_own: Callable[[str], bool]) -> Iterat
             yield function.__globals__, name
 
 
-def _names_in(code: CodeType) -> set[str]:
+def names_in(code: CodeType) -> set[str]:
     """Return the global names and attributes that a function mentions, and those inside of it."""
-    inner = (_names_in(c) for c in code.co_consts if isinstance(c, CodeType))
+    inner = (names_in(c) for c in code.co_consts if isinstance(c, CodeType))
     return {*code.co_names}.union(*inner)
 
 

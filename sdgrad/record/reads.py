@@ -6,7 +6,9 @@ read again at each call; anything else is part of what the program was made for,
 
 from __future__ import annotations
 
+import inspect
 import os
+from array import array
 from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import issparse
 
-from sdgrad.convert.callables import is_filled, places_read
+from sdgrad.convert.callables import is_filled, names_in, places_read
 from sdgrad.errors import ParseError
 from sdgrad.lift.dace_programs import STAMP
 from sdgrad.record.python_state import content_of, put
@@ -195,7 +197,7 @@ class Reads:
             self.arrays.setdefault(id(value), read)
         elif isinstance(value, (*SEQUENCES, *MAPPINGS)):
             self._inside(value)
-        elif isinstance(value, (set, frozenset, bytearray)):
+        elif isinstance(value, (set, frozenset, bytearray, memoryview, array)):
             self.add(value, None, "entries", tuple(value))
         self._note_loose(value)
 
@@ -321,9 +323,25 @@ class Reads:
         if not isinstance(function, FunctionType) or function in seen or not is_own(function.__module__ or "__main__"):
             return
         self.cells_of(function)
-        for space, name in places_read(function, is_own):
-            self.add(space, name, "item", space[name])
-            self.of_function(space[name], is_own, (*seen, function))
+        found = [(space, name, space[name]) for space, name in places_read(function, is_own)]
+        for space, name, value in found:
+            self.add(space, name, "item", value)
+        cells = (c.cell_contents for c in function.__closure__ or () if is_filled(c))
+        for value in (*(value for _, _, value in found), *cells):
+            self.of_function(value, is_own, (*seen, function))
+            if not isinstance(value, (type, FunctionType)) and is_own(type(value).__module__):
+                self._of_object(value, names_in(function.__code__), is_own, (*seen, function))
+
+    def _of_object(self, owner: Any, names: set[str], is_own: Callable[[str], bool], seen: tuple[Any, ...]) -> None:
+        """Note what an object holds, and what those of its methods find outside that are mentioned."""
+        for name, value in getattr(owner, "__dict__", {}).items():
+            self.add(owner, name, "attribute", value)
+        for name in names - getattr(owner, "__dict__", {}).keys():
+            held = inspect.getattr_static(owner, name, None)
+            if isinstance(held, FunctionType):
+                self.of_function(held, is_own, seen)
+            elif held is not None:
+                self.add(owner, name, "attribute", getattr(owner, name, NOTHING))
 
     def of_class(self, kind: type, is_own: Callable[[str], bool]) -> None:
         """Note what special methods of a class find outside, which Python calls as they stand."""

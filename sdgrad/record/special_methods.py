@@ -311,6 +311,8 @@ class RecordingOperators(ValueOperators):
             args = (functools.partial(self.call, args[0]), *map(self.iterable, args[1:]))
         elif isinstance(kwargs.get("key"), CALLED):
             kwargs["key"] = functools.partial(self.call, kwargs["key"])
+        elif function is vars:
+            return self.attribute(args[0], "__dict__")
         elif function is getattr and isinstance(args[1], str):
             return self._attribute_or(*args)
         elif function is sum and isinstance(args[0], (list, tuple)) and any(is_users(type(a)) for a in args[0]):
@@ -331,8 +333,6 @@ class RecordingOperators(ValueOperators):
         method = special(args[0], BY_FUNCTION.get(function, ""))
         if method is not None:
             return self.call(method, *args, **kwargs)
-        if function is vars:
-            return self.attribute(args[0], "__dict__")
         if function is type and len(args) == 1:
             return type(args[0])
         if function is hasattr:

@@ -6,6 +6,7 @@ A program is for what files and the environment hold when it is made; clocks are
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import secrets
 import stat
@@ -28,7 +29,10 @@ CLOCKS: tuple[Callable[[], float], ...] = (
     *(time.time, time.perf_counter, time.monotonic, time.process_time, time.thread_time),
     *(time.time_ns, time.perf_counter_ns, time.monotonic_ns, time.process_time_ns, time.thread_time_ns),
 )
-ASKED = (os.getenv, os.getcwd, os.path.exists, os.path.isfile, os.path.isdir, os.path.getsize, os.path.getmtime)
+ASKED: tuple[Callable, ...] = (
+    *(os.getenv, os.getcwd, os.path.exists, os.path.isfile, os.path.isdir, os.path.getsize, os.path.getmtime),
+    *(logging.Logger.isEnabledFor, logging.Logger.getEffectiveLevel),
+)
 """What answers with numbers and texts that may be others at another call."""
 DRAWING = (
     os.urandom,

@@ -88,6 +88,15 @@ class Triple(typing.NamedTuple):
 
 
 FILLED, ITEMS, TOTALS = Entries(1.0), [Ordered(3.0), Ordered(1.0)], [Total(1.0), Total(2.0)]
+
+
+class Amplifier:
+    def gained(self, value):
+        return value * GAIN
+
+
+AMPLIFIER = Amplifier()
+OF_OBJECT = eval("lambda x: AMPLIFIER.gained(x)")
 WITHOUT_SOURCE = eval("lambda x: x * GAIN")
 CASES = {
     "__new__": lambda x: Made(x).value * Made(x).gain,
@@ -101,6 +110,7 @@ CASES = {
     "a text": lambda x: x * len(str(ITEMS[0])),
     "no source": WITHOUT_SOURCE,
     "no source inside": lambda x: WITHOUT_SOURCE(x),
+    "a method without source": lambda x: OF_OBJECT(x),
 }
 
 
@@ -119,6 +129,20 @@ def test_class_attributes(value, monkeypatch):
     assert gradient(1.0) == 6.0
     monkeypatch.setattr(type(value), "scale", 5.0)
     assert gradient(1.0) == 15.0
+
+
+def test_attributes_without_source(monkeypatch):
+    gradient = sdgrad.grad(eval("lambda x: x * AMPLIFIER.level", globals()))
+    for level in (2.0, 5.0):
+        monkeypatch.setattr(AMPLIFIER, "level", level, raising=False)
+        assert gradient(1.0) == level
+
+
+def test_class_dictionaries(monkeypatch):
+    gradient = sdgrad.grad(lambda x: x * vars(Number)["scale"])
+    assert gradient(1.0) == 2.0
+    monkeypatch.setattr(Number, "scale", 5.0)
+    assert gradient(1.0) == 5.0
 
 
 def test_another_initialization(monkeypatch):

@@ -1,12 +1,15 @@
 """What a function asks of its surroundings may change between two calls: files, the environment, contexts, clocks."""
 
+import array
 import contextvars
 import json
+import logging
 import os
 import pathlib
 import secrets
 import sys
 import time
+import types
 import uuid
 from os import environ
 
@@ -79,6 +82,37 @@ def test_whether_there_is_a_file(tmp_path):
     assert gradient(1.0) == 3.0
     path.touch()
     assert gradient(1.0) == 2.0
+
+
+def test_the_level_of_a_logger():
+    logger = logging.getLogger("sdgrad.test_surroundings")
+    gradient = sdgrad.grad(lambda x: x * (2.0 if logger.isEnabledFor(logging.DEBUG) else 3.0))
+    for level, expected in ((logging.INFO, 3.0), (logging.DEBUG, 2.0), (logging.INFO, 3.0)):
+        logger.setLevel(level)
+        assert gradient(1.0) == expected
+
+
+@pytest.mark.parametrize("held", [memoryview(bytearray([2])), array.array("d", [2.0])], ids=["memoryview", "array"])
+def test_memory_that_is_no_array(held):
+    gradient = sdgrad.grad(lambda x: x * held[0])
+    for value in (2, 5, 2):
+        held[0] = value
+        assert gradient(1.0) == value
+
+
+def test_imports_in_functions(monkeypatch):
+    module = types.ModuleType("module_of_gains")
+    monkeypatch.setitem(sys.modules, "module_of_gains", module)
+
+    def imported(x):
+        from module_of_gains import GAIN as gain  # type: ignore[import-not-found]
+
+        return x * gain
+
+    gradient = sdgrad.grad(imported)
+    for value in (2.0, 5.0, 2.0):
+        module.GAIN = value
+        assert gradient(1.0) == value
 
 
 def test_clocks_are_asked_at_each_call():

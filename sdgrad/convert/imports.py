@@ -1,0 +1,31 @@
+"""Let ``from m import a`` inside of a function read an attribute of the module, as ``m.a`` does: it may change."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+
+class Imports(ast.NodeTransformer):
+    """Bind what is imported from modules again, by attributes of these."""
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
+        space: ast.expr = ast.Call(_name("globals"), [], []) if node.level else ast.Constant(None)
+        names = ast.Tuple([ast.Constant(a.name) for a in node.names], ast.Load())
+        given: list[ast.expr] = [
+            ast.Constant(node.module or ""),
+            space,
+            ast.Constant(None),
+            names,
+            ast.Constant(node.level),
+        ]
+        module = ast.Call(_name("__import__"), given, [])
+        bound = (
+            ast.Assign([ast.Name(a.asname or a.name, ast.Store())], ast.Attribute(module, a.name, ast.Load()))
+            for a in node.names
+        )
+        return [node, *(ast.fix_missing_locations(ast.copy_location(b, node)) for b in bound)]
+
+
+def _name(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
