@@ -10,8 +10,8 @@ from pathlib import Path
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from sdgrad.convert.imports import Imports
 from sdgrad.convert.lowering import PREFIX
+from sdgrad.convert.outer_names import OuterNames
 from sdgrad.convert.rewrite import rewrite
 from sdgrad.convert.source import Text, arguments, text_of
 from sdgrad.convert.sums import Sums
@@ -65,7 +65,8 @@ def _code(text: Text, original: CodeType) -> CodeType:
     """Return the converted code of a definition, with the free variables of the original and :data:`OPERATORS`."""
     definition = copied(text.definition)
     strip(definition)
-    new = rewrite(Imports().visit(Sums().visit(definition)), text.owner)
+    definition = OuterNames(definition).visit(Sums().visit(definition))
+    new = rewrite(definition, text.owner)
     free = [ast.arg(n) for n in (*original.co_freevars, OPERATORS)]
     name = "factory"
     if isinstance(new, ast.FunctionDef | ast.AsyncFunctionDef):

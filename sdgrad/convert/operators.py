@@ -297,6 +297,9 @@ class Operators:
     def declares(self, names: Names) -> None:
         """Take note of names that a function declares as global: it may bind them."""
 
+    def binds(self, names: Names) -> None:
+        """Take note of global names that a statement has bound."""
+
     def update(self, word: str, value: Any, by: Any) -> Any:
         return UPDATED[word](value, by)
 

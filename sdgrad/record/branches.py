@@ -191,6 +191,8 @@ class RecordedBranch(Handler):
         for k, value in zip(alive, ends, strict=True):
             with self.recorder.inside(self.blocks[k]):
                 cell.put(value)
+        if isinstance(cell.value, Number):
+            cell.value.grows = any(isinstance(e, Number) and e.grows for e in ends)
         return cell.value
 
 

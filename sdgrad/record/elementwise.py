@@ -180,9 +180,10 @@ def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
     if (short := _shorter(ufunc, operands, types)) is not None:
         text = short
     is_python = is_weak(*operands)
-    if is_python and results[0] == WHOLE:
-        RULES.keep_short(ufunc, operands)
+    grows = is_python and types[0] == WHOLE and RULES.keep_short(ufunc, operands)
     found = compute(text, operands, types[: ufunc.nin], results[0], is_python)
+    if isinstance(found, Number):
+        found.grows = grows
     if isinstance(found, Array) and found.dtype.kind == "b":
         found.storage.recipe = (ufunc, *map(_recipe, operands))
     elif isinstance(found, Number) and found.dtype.kind == "b":

@@ -16,11 +16,17 @@ from sdgrad.record.values import DATA, RULES, Number, is_recorded
 
 SIZES: dict[np.ufunc, Callable[[Any, Any], Any]] = {
     np.add: lambda a, b: a + b,
+    np.subtract: lambda a, b: a - b,
     np.multiply: lambda a, b: a * b,
     np.power: lambda a, b: a**b,
     np.left_shift: lambda a, b: a * 2**b,
 }
 """What a result is, of integers; its size as a number of floating point is only about that."""
+NEEDS_INTEGERS = (
+    *(np.remainder, np.floor_divide, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.right_shift, np.gcd),
+    *(np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal),
+)
+"""What means something else for numbers of floating point; and comparisons, as those of sizes that are doubled."""
 TEXTS = {f: str(size(*sympy.symbols("{0} {1}"))) for f, size in SIZES.items()}
 END = 9.2e18  # just below 2**63
 FEW = 20  # trips in which integers do not outgrow 64 bits: those of a factorial
@@ -32,29 +38,60 @@ TOLD = (
 )
 
 
-def keep_short(ufunc: np.ufunc, operands: Sequence[Any], found: sympy.Expr | None = None) -> None:
+def keep_short(ufunc: np.ufunc, operands: Sequence[Any], found: sympy.Expr | None = None) -> bool:
     """Record that the call raises an error where an integer would be too long.
 
     :param found: the result, where it is an expression over sizes and loop indices.
-    :raises Restart: Python itself can compute it, or run the loop in which it grows.
+    :returns: whether the result grows from trip to trip of a loop that hands it on.
+    :raises Restart: Python itself can compute it.
     """
-    if ufunc not in SIZES or ufunc is np.add and not all(map(_is_carried, operands)):
-        return
     recorder = next(x.recorder for x in operands if is_recorded(x))
+    if ufunc in NEEDS_INTEGERS:
+        for operand in filter(_is_read, operands):
+            recorder.hints.needs_integers(operand.origin)
+    if ufunc not in SIZES:
+        return False
+    grows = any(_is_carried(x) or isinstance(x, Number) and x.grows for x in operands)
+    if ufunc in (np.add, np.subtract) and not all(map(_is_carried, operands)):
+        return grows and not any(map(_is_carried, operands))  # a counter does not grow as products do
     if found is not None and not _is_long(found) or _is_known_short(recorder, ufunc, operands):
-        return
+        return False
     if _arguments_decide(recorder.hints, ufunc, operands) or found is not None:
-        return
-    _run_by_python(recorder, operands)
+        return False
+    if not grows:
+        _run_by_python(recorder.outside_places.open, operands)
     size = compute(f"abs({TEXTS[ufunc]})", operands, [np.dtype(np.float64)] * 2, np.dtype(np.float64))
     require_unseen(recorder, apply(np.less, [size, END]), OverflowError(TOLD))
+    return grows
 
 
 RULES.keep_short = keep_short
 
 
+def outgrows(loop: Any, value: Any) -> bool:
+    """True if a loop hands on an integer as a number of floating point: it grows in more than a few trips.
+
+    :raises Restart: Python can run the loop, where something needs an integer.
+    """
+    if not isinstance(value, Number) or not value.grows or not value.weak:
+        return False
+    hints, trips = loop.recorder.hints, getattr(loop, "trips", None)
+    if loop.site in hints.whole:
+        _run_by_python([loop], [value])
+        return False
+    count = trips.in_this_call(hints) if trips is not None else None
+    if trips is None or count is None:
+        return True
+    fits = hints.fits_of(trips.span, FEW * abs(trips.step))
+    return not (hints.takes(fits) if fits is not None else count <= FEW)
+
+
+def _is_read(operand: Any) -> bool:
+    return isinstance(operand, Number) and operand.expr is None
+
+
 def _is_carried(operand: Any) -> bool:
-    return isinstance(operand, Number) and operand.tensor is not None and operand.origin != ONLY_DATA
+    return _is_read(operand) and operand.tensor is not None and operand.origin != ONLY_DATA
 
 
 def _is_long(expr: sympy.Expr) -> bool:
@@ -63,6 +100,8 @@ def _is_long(expr: sympy.Expr) -> bool:
 
 def _is_known_short(recorder: Any, ufunc: np.ufunc, operands: Sequence[Any]) -> bool:
     """True if the ranges of loop indices tell that a result is short."""
+    if ufunc is np.power and type(operands[0]) is int and abs(operands[0]) <= 1:
+        return True
     known = [n for n in (_most(recorder, x) for x in operands) if n is not None and n <= END]
     if len(known) < len(operands):
         return False
@@ -93,19 +132,19 @@ def _arguments_decide(hints: Hints, ufunc: np.ufunc, operands: Sequence[Any]) ->
     return fits is not None
 
 
-def _run_by_python(recorder: Any, operands: Sequence[Any]) -> None:
+def _run_by_python(handlers: Sequence[Any], operands: Sequence[Any]) -> None:
     """Have a loop of few trips written out in which integers grow; one of very few is for calls with as few.
 
     :raises Restart: there is one.
     """
-    hints = recorder.hints
     loops = {o[1] for x in operands if isinstance(x, Number) for o in x.origin if o[0] == "loop"}
-    for handler in recorder.outside_places.open:
+    for handler in handlers:
         trips = getattr(handler, "trips", None)
         if trips is None or handler.site not in loops or DATA in trips.origin or trips.span is None:
             continue
+        hints = handler.recorder.hints
         count = trips.in_this_call(hints) or 0
-        if FEW < count <= MANY:
+        if not handler.flags and FEW < count <= MANY:
             raise hints.fix({("loop", handler.site), *trips.origin})
         if count <= FEW and (fits := hints.fits_of(trips.span, FEW * abs(trips.step))) is not None:
             hints.takes(fits)

@@ -21,6 +21,7 @@ from sdgrad.record.choices import UNBOUND, Choice, ChoiceCell, begun, handed_on,
 from sdgrad.record.elementwise import apply, common
 from sdgrad.record.growth import Growth
 from sdgrad.record.indexing import readable
+from sdgrad.record.long_integers import outgrows
 from sdgrad.record.outside import check_met, held_outside
 from sdgrad.record.python_state import PythonState
 from sdgrad.record.recorder import Recorder
@@ -259,7 +260,7 @@ class RecordedLoop(Handler):
 
     def _widen(self, place: Any, cell: Cell, value: Any) -> None:
         """Start again with a type that holds what a trip leaves as well."""
-        wide = common([sample_of(cell.value), value])
+        wide = np.dtype(np.float64) if outgrows(self, value) else common([sample_of(cell.value), value])
         if wide != cell.value.dtype:
             self.recorder.hints.widened[(self.site, place)] = wide
             raise Restart(self.recorder.hints)

@@ -371,6 +371,10 @@ class ValueOperators(Operators):
     def declares(self, names: Names) -> None:
         self.recorder.outside_places.names(self.recorder, names, sys._getframe(1).f_globals)
 
+    def binds(self, names: Names) -> None:
+        space = sys._getframe(1).f_globals
+        self.recorder.outside_places.bound.update((id(space), n, "item") for n in names)
+
     def update(self, word: str, value: Any, by: Any) -> Any:
         if not (is_recorded(value) or is_sparse(value)) and isinstance(by, (Array, Number)):
             return getattr(operator, f"__{UPDATED[word].__name__[1:]}__")(value, by)  # of iadd: __add__

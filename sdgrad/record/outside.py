@@ -102,7 +102,7 @@ class Outside:
     """Collect the places outside of a function that it binds."""
 
     places: dict[Any, Place] = field(default_factory=dict)
-    bound: set[Any] = field(default_factory=set)  # attributes, since the call began
+    bound: set[Any] = field(default_factory=set)  # attributes and global names, since the call began
     found: dict[str, str] = field(default_factory=dict)  # errors, by the inputs that hold what is changed later
     guards: list[Any] = field(default_factory=list)  # what the handlers catch in whose bodies the recording is
     open: list[Any] = field(default_factory=list)  # loops and branches whose bodies are being recorded

@@ -246,6 +246,7 @@ class Recorder(Builder):
         """Return an integer as an expression over symbols; one that only a run knows is assigned to a new one."""
         if number.expr is not None:
             return number.expr
+        self.hints.needs_integers(number.origin)
         if number.moved is not None:
             return self.symbol(number.moved[0], stem) + number.moved[1]
         if number.assigned is not None and any(b is number.assigned[1] for b in self.blocks):
@@ -270,7 +271,6 @@ class Recorder(Builder):
         self.flush()
         del self.blocks[depth:]  # an arm may end inside of a loop
 
-    # -- arrays
     def scatter_where(self, target: Tensor, function: Callable[..., tuple[Sequence[Index], Element, Element]]) -> None:
         """For all of a tensor in any order, store a value where a condition holds."""
         params, position = self._params(target.shape)

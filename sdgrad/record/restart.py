@@ -60,6 +60,7 @@ class Hints:
     :param written_out: loops that Python runs trip by trip, by their sites.
     :param materialized: arrays of known content that loops read and write, by their sites.
     :param widened: types of carried numbers, by site and position.
+    :param whole: loops in which something needs integers of Python's as such.
     :param frozen: arrays from outside whose content has to be known, by identity.
     :param constant: names that a loop may bind and does not, by site and name.
     :param shared: memory of a loop that is one array in Python once a trip has ended, by site, in pairs.
@@ -91,6 +92,7 @@ class Hints:
     written_out: set[Any] = field(default_factory=set)
     materialized: set[Any] = field(default_factory=set)
     widened: dict[Any, np.dtype] = field(default_factory=dict)
+    whole: set[Any] = field(default_factory=set)
     constant: set[Any] = field(default_factory=set)
     frozen: set[int] = field(default_factory=set)
     shared: set[Any] = field(default_factory=set)
@@ -115,6 +117,10 @@ class Hints:
     disordered: bool = False
     filled: dict[Any, set[tuple[int, int]]] = field(default_factory=dict)
     lacking: bool = False
+
+    def needs_integers(self, origin: Iterable[Any]) -> None:
+        """Note that something needs an integer as such that was made in these loops."""
+        self.whole.update(o[1] for o in origin if o[0] == "loop")
 
     def integers(self) -> dict[str, int]:
         """Return the integer arguments of this call, by name."""

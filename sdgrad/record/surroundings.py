@@ -13,7 +13,7 @@ import stat
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -103,17 +103,21 @@ def asked(recorder: Any, function: Callable, args: tuple, kwargs: dict[str, Any]
 
     :raises ParseError: it draws something else at each call.
     """
-    if function in CLOCKS:
+    if _is_one_of(function, CLOCKS):
         now = Read(lambda: np.array(function()), (), "called", np.array(function()))
         recorder.reads.arrays[id(now.value)] = now
         return recorder.outside(now.value)[()]
-    if function in DRAWING:
+    if _is_one_of(function, DRAWING):
         raise ParseError(f"{full_name(function)} {HINT}")
-    if not kwargs and (function in ASKED or isinstance(getattr(function, "__self__", None), ContextVar)):
+    if not kwargs and (_is_one_of(function, ASKED) or isinstance(getattr(function, "__self__", None), ContextVar)):
         found = function(*args)
         recorder.reads.add(function, args, "called", found)
         return recorder.outside(found) if is_numeric(found) else found
     return NotImplemented
+
+
+def _is_one_of(function: Any, functions: Sequence[Callable]) -> bool:
+    return any(function is f for f in functions)  # users' objects may be equal to anything
 
 
 def note_held(reads: Reads, owner: Any, name: str, value: Any) -> None:

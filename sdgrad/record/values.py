@@ -107,7 +107,7 @@ class Rules:
     agree: Callable[..., None]
     within: Callable[..., None]
     require: Callable[..., None]
-    keep_short: Callable[..., None]
+    keep_short: Callable[..., bool]
 
 
 RULES = Rules()
@@ -175,6 +175,7 @@ class Number(Recorded):
         "condition",
         "dtype",
         "expr",
+        "grows",
         "is_array",
         "label",
         "loaded",
@@ -209,6 +210,7 @@ class Number(Recorded):
         self.condition: ast.expr | None = None  # what it tests of symbols
         self.moved: tuple[Number, int] | None = None  # the integer that it is the sum of, with a known one
         self.outer: Number | None = None  # what it is in the recording around this one
+        self.grows = False  # it may outgrow 64 bits where a loop hands it on
         self.is_array = False  # without axes: names of it see what changes it in place
 
     def __getattr__(self, name: str) -> Any:
