@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import itertools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +13,7 @@ import numpy as np
 
 from sdgrad.api.gradient import checked
 from sdgrad.api.typed import P
+from sdgrad.api.vmap_by_values import mapped_results, recorded_results
 from sdgrad.convert.callables import name_of, python_function
 from sdgrad.convert.keywords import own_keywords
 from sdgrad.errors import ArgumentError, NotScalarError
@@ -19,13 +22,21 @@ from sdgrad.program.naming import all_names, own_arguments
 from sdgrad.program.rename import renamed_program
 from sdgrad.program.tree import Program
 from sdgrad.record.nests import Form
+from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.shown import short
 from sdgrad.rewrite.directions import direction_name, in_given_directions
 from sdgrad.runtime.call.marshalling import as_array
 from sdgrad.specialize.arguments import Call
-from sdgrad.specialize.nested_calls import CalledInPrograms
-from sdgrad.specialize.signature import Signature, identity
+from sdgrad.specialize.nested_calls import CalledInPrograms, by_recording
+from sdgrad.specialize.signature import (
+    Signature,
+    conditions_on_integers,
+    fix,
+    fixed_arguments,
+    identity,
+    sizes_that_decide,
+)
 
 Axes = int | None | Sequence[int | None]
 
@@ -40,8 +51,11 @@ def vmap(f: Callable[P, Any], in_axes: Axes = 0) -> Callable[P, Any]:
     :returns: a callable whose results have the axis in front. It can be differentiated: ``vjp(vmap(f), ...)``.
     """
     function = python_function(checked(f))
-    names = list(inspect.signature(function).parameters)
+    parameters = inspect.signature(function).parameters
+    names = list(parameters)
     axes = [in_axes] * len(names) if in_axes is None or isinstance(in_axes, int) else list(in_axes)
+    if all(parameters[n].default is not inspect.Parameter.empty for n in names[len(axes) :]):
+        axes += [None] * (len(names) - len(axes))
     if len(axes) != len(names) or any(a not in (0, None) for a in axes):
         raise ArgumentError(f"in_axes is 0 or None for each of {', '.join(names)}, not {in_axes!r}")
     return VmapFunction(f, tuple(n for n, a in zip(names, axes, strict=True) if a == 0))
@@ -74,6 +88,8 @@ class VmapFunction(CalledInPrograms):
         count = self.count(arguments)
         if not count:
             raise ArgumentError("vmap needs at least one element")
+        if self.deciding(arguments):
+            return by_recording(self, arguments)
         signature = self.inner(arguments)
         if not signature.outputs:
             raise NotScalarError(f"{name_of(self.f)} returns nothing and writes no argument")
@@ -90,7 +106,39 @@ class VmapFunction(CalledInPrograms):
 
     def inner(self, arguments: Mapping[str, Any]) -> Signature:
         """Return the function for one element."""
-        return Signature.of(self.f, {n: as_array(v)[0] if n in self.mapped else v for n, v in arguments.items()})
+        return Signature.of(self.f, self.element(arguments))
+
+    def element(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of the first element."""
+        return {n: as_array(v)[0] if n in self.mapped else v for n, v in arguments.items()}
+
+    def fixed(self, arguments: Mapping[str, Any]) -> Hashable:
+        """Return the values that decide."""
+        return tuple((n, np.asarray(as_array(arguments[n])).tobytes()) for n in self.deciding(arguments))
+
+    def deciding(self, arguments: Mapping[str, Any]) -> list[str]:
+        """Return the mapped arguments whose values the program of an element is for."""
+        if not self.count(arguments):
+            return []
+        first = self.element(arguments)
+        with contextlib.suppress(Exception):  # it fails again where its results are needed
+            self.inner(arguments)
+        fixed = fixed_arguments(self.f, first)
+        found = [n for n in self.mapped if n in fixed or not is_numeric(np.asarray(first[n]))]
+        fix(self.f, found)
+        return [*found, *(n for n in self._sizes(arguments) if n not in found)]
+
+    def _sizes(self, arguments: Mapping[str, Any]) -> list[str]:
+        """Return the mapped integers that decide, unless one program is right for all elements."""
+        names = [n for n in self.mapped if n in sizes_that_decide(self.f)]
+        ends = [{int(e) for e in (np.min(v), np.max(v))} for v in (as_array(arguments[n]) for n in names)]
+        elements = [{**self.element(arguments), **dict(zip(names, e, strict=True))} for e in itertools.product(*ends)]
+        conditions = conditions_on_integers(self.f) if names else []
+        return [] if all(c.holds(e) for c in conditions for e in elements) else names
+
+    def over(self, mapped: tuple[str, ...]) -> VmapFunction:
+        """Return the function mapped over some of the arguments only."""
+        return VmapFunction(self.f, mapped)
 
     def shapes(self, arguments: Mapping[str, Any]) -> list[tuple[int, ...]]:
         """Return the shapes of the results, with the axis in front."""
@@ -116,7 +164,9 @@ class VmapFunction(CalledInPrograms):
 
     def record_call(self, recorder: Recorder, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         """Record a call in a function that is recorded."""
-        return super(VmapFunction, self.passed(args, kwargs)).record_call(recorder, args, kwargs)
+        call = Call.of(self.f, args, kwargs)
+        own = self.passed(args, kwargs).of_leaves(call)
+        return self.whole(call, own, recorded_results(recorder, own, call.arguments))
 
     def whole(self, call: Call, own: VmapFunction, results: Sequence[Any]) -> Any:
         """Return results as the function does."""
@@ -126,8 +176,4 @@ class VmapFunction(CalledInPrograms):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         call = Call.of(self.f, args, kwargs)
         own = self.passed(args, kwargs).of_leaves(call)
-        signature = Signature.of(own, call.arguments)
-        found = signature.primal()(signature.arguments(call.arguments))
-        values = [signature.output_value(o, found, call.arguments) for o in signature.outputs]
-        shapes = own.shapes(call.arguments)
-        return self.whole(call, own, [v.reshape(s) for v, s in zip(values, shapes, strict=True)])
+        return self.whole(call, own, mapped_results(own, call.arguments))

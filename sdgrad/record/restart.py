@@ -25,8 +25,11 @@ class Fits:
     symbols: tuple[tuple[str, str], ...]
 
     def holds(self, arguments: Mapping[str, Any]) -> bool:
-        """True if it does for these arguments."""
-        return 0 <= self.value(arguments) <= self._of(self.extent, arguments)
+        """True if it does for these arguments; not of others than integers."""
+        try:
+            return 0 <= self.value(arguments) <= self._of(self.extent, arguments)
+        except TypeError:
+            return False
 
     def value(self, arguments: Mapping[str, Any]) -> int:
         """Return the bound for these arguments."""

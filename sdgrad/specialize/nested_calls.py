@@ -199,7 +199,7 @@ def with_fixed(f: Any, given: Mapping[str, Any], make: Callable[[dict[str, Any]]
             for w in told:  # others are of content that is no content
                 warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
             return made, arguments
-        arguments |= {n: _known_value(arguments[n]) for n in open_ones}
+        arguments |= {n: known_value(arguments[n]) for n in open_ones}
 
 
 def _unknown_ones(f: Any, arguments: Mapping[str, Any], examples: Mapping[str, Any]) -> list[str]:
@@ -207,7 +207,7 @@ def _unknown_ones(f: Any, arguments: Mapping[str, Any], examples: Mapping[str, A
     return [n for n in fixed_arguments(f, examples) if is_recorded(arguments[n])]
 
 
-def _known_value(value: Any) -> Any:
+def known_value(value: Any) -> Any:
     """Return the value of an argument, or start again so that it is known."""
     if not isinstance(value, Array) or not value.ndim:
         return value.__index__()

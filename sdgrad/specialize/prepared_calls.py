@@ -16,7 +16,7 @@ from optree import tree_flatten, tree_is_leaf
 
 from sdgrad.config import config
 from sdgrad.convert.callables import python_function
-from sdgrad.record.index_limits import IndexLimit, PerhapsOutside
+from sdgrad.record.index_limits import IndexLimit
 from sdgrad.record.nests import IN_ORDER, flatten, unflatten
 from sdgrad.record.reads import Read, is_numeric
 from sdgrad.runtime.call.compiled_program import CompiledProgram
@@ -107,7 +107,7 @@ class Prepared:
             try:
                 for place, limit in self.limits:
                     limit.check(leaves[place] if isinstance(place, int) else place())
-            except PerhapsOutside:
+            except (IndexError, ValueError):  # of another kind, perhaps: the general way tells
                 return MISSING
         found = self.direct(args, kwargs)
         return MISSING if found is None else self.build(found)

@@ -172,7 +172,7 @@ class Signature:
         try:
             found = record(getattr(f, "f", f) if isinstance(f, DaceProgram) else f, given, hints=hints)
         finally:  # inside of a program, examples of contents may make it fail before it is known that they matter
-            _fixed.setdefault(identity(f), set()).update(hints.fixed - counts(arguments))
+            fix(f, hints.fixed - counts(arguments))
         _fits.setdefault(identity(f), {}).update({str(p): p for p in found.fits})
         tree = in_normal_form(found.program, Target(python=True))
         if found.found and (used := found.found.keys() & inputs_that_matter(tree)):
@@ -375,6 +375,11 @@ def fixed_arguments(f: Callable | Derived, arguments: Mapping[str, Any]) -> Mapp
     """Return the arguments whose values the program is for."""
     names = {n for own in _identities(f) for n in _fixed.get(own, ())} | counts(arguments)
     return {n: v for n, v in arguments.items() if n in names or isinstance(v, (bool, np.bool_))}
+
+
+def fix(f: Callable | Derived, names: Iterable[str]) -> None:
+    """Let the values of some arguments be a part of what programs are for."""
+    _fixed.setdefault(identity(f), set()).update(names)
 
 
 def _shapes(f: Derived, arguments: Mapping[str, Any], program: Program) -> dict[str, tuple[int, ...]]:
