@@ -124,7 +124,7 @@ INSTEAD = {
     ),
 }
 """What to write in place of a function without a rule, by its name."""
-INDEXED = (itertools.islice, deque)
+INDEXED = (itertools.islice, itertools.permutations, itertools.combinations, deque)
 """What takes integers of Python's alone."""
 MASKED = "an array of booleans beside the data: np.where(mask, 0.0, x), np.sum(x, where=~mask), x[~mask]"
 

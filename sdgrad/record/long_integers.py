@@ -31,6 +31,7 @@ TEXTS = {f: str(size(*sympy.symbols("{0} {1}"))) for f, size in SIZES.items()}
 END = 9.2e18  # just below 2**63
 FEW = 20  # trips in which integers do not outgrow 64 bits: those of a factorial
 MANY = 200  # trips that Python runs one by one, with integers of its own
+MOST_FACTOR = 2**31  # of a size, that nobody has to check
 OF_SIZES = 2  # the largest power of sizes that nobody has to check
 TOLD = (
     "an integer becomes larger here than the 64 bits that programs have for it: begin with a number of floating point, "
@@ -95,7 +96,9 @@ def _is_carried(operand: Any) -> bool:
 
 
 def _is_long(expr: sympy.Expr) -> bool:
-    return bool(expr.has(sympy.Pow)) and sympy.total_degree(expr) > OF_SIZES
+    if expr.has(sympy.Pow) and sympy.total_degree(expr) > OF_SIZES:
+        return True
+    return any(abs(c) > MOST_FACTOR for c in expr.as_coefficients_dict().values())
 
 
 def _is_known_short(recorder: Any, ufunc: np.ufunc, operands: Sequence[Any]) -> bool:

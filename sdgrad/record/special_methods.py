@@ -77,6 +77,8 @@ class RecordingOperators(ValueOperators):
     # -- operators
     def binary(self, word: str, left: Any, right: Any) -> Any:
         if word == "Mod" and isinstance(left, str):
+            for part in right if isinstance(right, tuple) else (right,):
+                self.seen(part)
             return formatted(left, right)
         names, plain = names_of(word), super().binary
         both = type(left) is not type(right)
@@ -99,6 +101,8 @@ class RecordingOperators(ValueOperators):
     def _contained(self, word: str, left: Any, right: Any) -> Any:
         method = special(right, "__contains__")
         if method is None:
+            for part in (left, *right) if isinstance(right, (list, tuple)) else (left,):
+                self._notes_class(part)
             return super().compare(word, left, self.iterable(right))
         found = self.condition(self.call(method, right, left))
         return found if word == "in" else self.not_(found)
@@ -296,6 +300,9 @@ class RecordingOperators(ValueOperators):
         return Managed(self.recorder, value, called)
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        for arg in args:  # which code of Python's may look at
+            for part in (arg, *arg) if isinstance(arg, (list, tuple)) else (arg,):
+                self._notes_class(part)
         if not args or isinstance(function, Choice) or not is_hashable(function):
             return super().call(function, *args, **kwargs)
         if isinstance(function, operator.attrgetter):
@@ -308,7 +315,7 @@ class RecordingOperators(ValueOperators):
         if isinstance(function, operator.methodcaller):
             return self._method_called(function, args[0])
         if function in APPLYING:
-            args = (functools.partial(self.call, args[0]), *map(self.iterable, args[1:]))
+            args = (functools.partial(self.call, bool if args[0] is None else args[0]), *map(self.iterable, args[1:]))
         elif isinstance(kwargs.get("key"), CALLED):
             kwargs["key"] = functools.partial(self.call, kwargs["key"])
         elif function is vars:

@@ -57,6 +57,15 @@ def _is_memory(value: Any) -> bool:
         return False
 
 
+def is_long(value: Any) -> bool:
+    """True of an integer of Python's that has no place in 64 bits, or whose double has none."""
+    return type(value) is int and not -(2**62) <= value < 2**62
+
+
 def counts(arguments: Mapping[str, Any]) -> set[str]:
-    """Return the integers that a plan of memory has to know: all, as each may be a size or a number of trips."""
-    return {n for n, v in arguments.items() if memory_limit() is not None and isinstance(v, (int, np.integer))}
+    """Return the integers that are part of what a program is for.
+
+    A plan of memory has to know all, as each may be a size or a number of trips; the others are long ones.
+    """
+    planned = memory_limit() is not None
+    return {n for n, v in arguments.items() if isinstance(v, (int, np.integer)) and (planned or is_long(v))}

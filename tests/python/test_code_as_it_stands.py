@@ -60,6 +60,18 @@ class Ordered:
         return "a" * int(GAIN)
 
 
+class Equal:
+    """Equal to all numbers, and true, or to none."""
+
+    def __eq__(self, other):
+        return GAIN < 2.5
+
+    def __bool__(self):
+        return GAIN < 2.5
+
+    __hash__ = None
+
+
 @functools.total_ordering
 class Total:
     def __init__(self, value):
@@ -108,6 +120,10 @@ CASES = {
     "max": lambda x: x * max(ITEMS).value,
     "total_ordering": lambda x: x * (2.0 if TOTALS[0] >= TOTALS[1] else 5.0),
     "a text": lambda x: x * len(str(ITEMS[0])),
+    "a text by %": lambda x: x * len("%s" % ITEMS[0]),  # noqa: UP031
+    "in a list": lambda x: x * (2.0 if Equal() in [1.0] else 5.0),
+    "count": lambda x: x * [1.0, Equal()].count(2.0),
+    "any": lambda x: x * (2.0 if any([Equal()]) else 5.0),
     "no source": WITHOUT_SOURCE,
     "no source inside": lambda x: WITHOUT_SOURCE(x),
     "a method without source": lambda x: OF_OBJECT(x),

@@ -158,6 +158,19 @@ def generated_of_64_bits(x):
     return total
 
 
+@pytest.mark.parametrize("f", [lambda x, n: x * (n % 7), lambda x, n: x * (n / 2), lambda x, n: x if n > 0 else -x])
+def test_long_arguments(f):
+    gradient = sdgrad.grad(f)
+    for n in (5, 2**63, 2**64 - 1, 2**64 + 3, -(2**70), 5):
+        assert gradient(1.0, n) == pytest.approx(f(1.0, n), rel=1e-15)
+
+
+def test_long_factors():
+    gradient = sdgrad.grad(lambda x, n: x * ((n * 6364136223846793005 + 1) % 1000))
+    for n in (1, 12345, 2**61, 1):
+        assert gradient(1.0, n) == (n * 6364136223846793005 + 1) % 1000
+
+
 def test_errors():
     with pytest.raises(OverflowError, match=r"(?s)seed = \(636.*64 bits.*1\.0 in place of 1"):
         sdgrad.grad(generated_of_64_bits)(1.0)
