@@ -3,6 +3,7 @@
 import numpy as np
 import onnxruntime
 import pytest
+import torch
 from onnx import ValueInfoProto, helper, numpy_helper
 from references import assert_close
 
@@ -89,3 +90,37 @@ def test_scales_are_numbers_of_single_precision(scale, mode):
 def test_first_form_of_resize(scale, mode):
     """It had no derivative."""
     check(node("Resize", ["x", "s"], ["y"], mode=mode), {"x": some(1, 1, 10, 5)}, {"s": single(1, 1, scale, 2)}, 10)
+
+
+# Windows --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("auto_pad", ["NOTSET", "SAME_UPPER", "SAME_LOWER"])
+def test_odd_padding_of_an_output_shape(auto_pad):
+    """Without ``auto_pad``, the larger half is before the image: results were moved by one element."""
+    transposed = node("ConvTranspose", ["x", "w"], ["y"], strides=[3, 2], output_shape=[9, 8], auto_pad=auto_pad)
+    check(transposed, {"x": some(1, 4, 3, 4), "w": some(4, 2, 3, 3)})
+
+
+def test_padding_is_never_the_largest_element():
+    """It had the index -1, and took the cotangent, where the elements are as small as it is."""
+    pool = node("MaxPool", ["x"], ["y", "i"], kernel_shape=[2], pads=[1, 1])
+    least = np.full((1, 1, 3), -np.inf, np.float32)
+    assert_as_onnxruntime(pool, {"x": least}, opset=12)
+    assert_as_onnxruntime(pool, {"x": np.zeros((1, 1, 3), np.uint8)}, opset=12)
+    _, pullback = sdgrad.onnx.load(model_of(pool, {"x": least}, {}, 12)).vjp(least)
+    assert pullback(np.arange(1, 5, dtype=np.float32).reshape(1, 1, 4), None)["x"].tolist() == [[[3, 3, 4]]]
+
+
+def test_nan_is_the_largest_element():
+    """As in PyTorch; its cotangent had been written behind the gradient."""
+    x = np.array([1, np.nan, 2, 3, 4, 1, 0, np.nan], np.float32).reshape(1, 2, 4)
+    pool = node("MaxPool", ["x"], ["y", "i"], kernel_shape=[2], strides=[2])
+    leaf = torch.tensor(x, requires_grad=True)
+    wanted, places = torch.nn.functional.max_pool1d(leaf, 2, return_indices=True)
+    cotangent = np.arange(1, 5, dtype=np.float32).reshape(1, 2, 2)
+    wanted.backward(torch.tensor(cotangent))
+    (value, found), pullback = sdgrad.onnx.load(model_of(pool, {"x": x}, {}, 12)).vjp(x)
+    np.testing.assert_array_equal(value, wanted.detach())
+    np.testing.assert_array_equal(found, places.numpy() + [[[0], [4]]])
+    np.testing.assert_array_equal(pullback(cotangent, None)["x"], leaf.grad)
