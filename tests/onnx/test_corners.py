@@ -124,3 +124,49 @@ def test_nan_is_the_largest_element():
     np.testing.assert_array_equal(value, wanted.detach())
     np.testing.assert_array_equal(found, places.numpy() + [[[0], [4]]])
     np.testing.assert_array_equal(pullback(cotangent, None)["x"], leaf.grad)
+
+
+# Elements and sums ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exponent", [2.0, 0.5, 3.0])
+def test_a_constant_exponent_of_more_dimensions(exponent):
+    """The result lacked them where the power was a square or a root."""
+    constant = helper.make_node("Constant", [], ["e"], value=numpy_helper.from_array(np.full((1, 1), exponent, "f4")))
+    power, x = node("Pow", ["x", "e"], ["y"]), abs(some(3))
+    proto = model_of(power, {"x": x}, {}, 18)
+    proto.graph.node.insert(0, constant)
+    (wanted,) = onnxruntime.InferenceSession(proto.SerializeToString()).run(None, {"x": x})
+    found, pullback = sdgrad.onnx.load(proto).vjp(x)
+    assert found.shape == (1, 3)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    np.testing.assert_allclose(pullback(np.ones_like(found))["x"], exponent * x ** (exponent - 1), rtol=1e-4)
+
+
+def test_powers_of_integers_are_rounded_towards_zero():
+    x = np.array([2, 3, 3, 1, -1, -2, 2], np.int32)
+    exponents = single(0.5, 0.5, 2, -1, -1, 3, -0.5)
+    assert_as_onnxruntime(node("Pow", ["x", "e"], ["y"]), {"x": x, "e": exponents})
+    assert_as_onnxruntime(node("Pow", ["x", "e"], ["y"]), {"x": x, "e": np.array([0, 5, 2, -1, -1, 3, -2])})
+
+
+@pytest.mark.parametrize("kind", ["Softmax", "LogSoftmax"])
+def test_softmax_of_infinities(kind):
+    x = np.array([[-np.inf, 1, 2], [-np.inf] * 3, [np.inf, 1, 2]], np.float32)
+    assert_as_onnxruntime(node(kind, ["x"], ["y"]), {"x": x})
+
+
+def test_logarithm_of_a_sum_of_exponentials_of_integers():
+    """It was an error of Python's."""
+    x = np.array([[3, -5, 4], [70, 71, 69]], np.int32)
+    assert_as_onnxruntime(node("ReduceLogSumExp", ["x", "a"], ["y"]), {"x": x}, {"a": whole(1)})
+
+
+# Recurrent layers -----------------------------------------------------------------------------------------------
+
+
+def test_parameters_of_activations_that_have_them():
+    """An activation without beta took that of the next one."""
+    own = {"activations": ["LeakyRelu", "HardSigmoid"], "activation_alpha": [0.3, 0.4], "activation_beta": [0.1]}
+    layer = node("RNN", ["x", "w", "r"], ["y", "h"], hidden_size=3, direction="bidirectional", **own)
+    check(layer, {"x": some(4, 2, 2), "w": some(2, 3, 2), "r": some(2, 3, 3)})
