@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sdgrad.errors import ArgumentError
+from sdgrad.onnx_ops.families.matmul import expanded
 from sdgrad.onnx_ops.registry import Operation, attribute_defaults
 from sdgrad.record.elements import Dim, product
 from sdgrad.record.outside import shown_line
@@ -27,11 +28,39 @@ def check_sizes(op: Operation, inputs: Inputs) -> None:
         raise misfit(op, inputs)
 
 
+def check_axes(op: Operation, inputs: Inputs) -> None:
+    """Look at the axes that an operator names.
+
+    :raises ArgumentError: its first operand has no such axis.
+    """
+    first = inputs[0] if inputs else None
+    if op.domain or first is None:
+        return
+    named = [k for k, formal in enumerate(op.schema.inputs) if formal.name in ("axis", "axes")]
+    given = [op.attributes.get("axis"), op.attributes.get("axes"), *(_content(inputs, k) for k in named)]
+    axes = [a for v in given if v is not None for a in (v if isinstance(v, list) else [v])]
+    more = {"Unsqueeze": len(axes), "OneHot": 1, "Flatten": 1}.get(op.kind, 0)
+    low, high = -first.rank - (more if op.kind != "Flatten" else 0), first.rank + more
+    if wrong := [a for a in axes if not min(low, -1) <= a < max(high, 1)]:
+        raise ArgumentError(f"{_label(op)}: an operand of shape {_shown(first)} has no axis {wrong[0]}")
+
+
+def _label(op: Operation) -> str:
+    """Return what an error about an operator begins with."""
+    return f"{shown_line(op.source)}{op.kind}" + (f" '{op.node.name}'" if op.node.name else "")
+
+
+def _shown(x: Tensor) -> str:
+    return f"({', '.join(map(str, x.shape))})"
+
+
 def misfit(op: Operation, inputs: Inputs) -> ArgumentError:
     """Return the error for operands of an operator that do not fit together."""
-    shapes = ", ".join(f"({', '.join(map(str, x.shape))})" for x in inputs if x is not None)
-    own = f"{shown_line(op.source)}{op.kind}" + (f" '{op.node.name}'" if op.node.name else "")
-    return ArgumentError(f"{own}: operands of shapes {shapes} do not fit together")
+    shapes = ", ".join(_shown(x) for x in inputs if x is not None)
+    told = ", ".join(f"{k}={v!r}" for k, v in op.attributes.items() if isinstance(v, (int, str, list)))
+    return ArgumentError(
+        f"{_label(op)}: operands of shapes {shapes} do not fit together" + (f" ({told})" if told else "")
+    )
 
 
 def _content(inputs: Inputs, k: int) -> list[int] | None:
@@ -115,8 +144,10 @@ def _split(inputs: Inputs, own: Own) -> bool:
     extent = _shape(inputs, 0)[own["axis"]]
     sizes = _content(inputs, 1) if len(inputs) > 1 else own.get("split")
     if sizes:
-        return sum(sizes) == extent and min(sizes) >= 0
-    return bool(own.get("num_outputs")) or extent % own["outputs"] == 0
+        return len(sizes) == own["outputs"] and sum(sizes) == extent and min(sizes) >= 0
+    if count := own.get("num_outputs"):  # all but the last one have as many elements
+        return count == own["outputs"] and -(-extent // count) * (count - 1) <= extent
+    return extent % own["outputs"] == 0
 
 
 def _expand(inputs: Inputs, own: Own) -> bool:
@@ -148,21 +179,37 @@ def _scatter_nd(inputs: Inputs, own: Own) -> bool:
 
 
 def _einsum(inputs: Inputs, own: Own) -> bool:
-    terms = own["equation"].replace(" ", "").partition("->")[0].split(",")
+    left, _, right = own["equation"].replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(inputs):
+        return False
     sizes: dict[str, set[Any]] = {}
-    for term, x in zip(terms, inputs, strict=True):
-        if "." not in term and x is not None:
-            for letter, n in zip(term, x.shape, strict=True):
-                sizes.setdefault(letter, set()).add(n)
-    return all(len(found - {1}) <= 1 for found in sizes.values())
+    for term, shape in zip(terms, (_shape(inputs, k) for k in range(len(inputs))), strict=True):
+        letters = expanded(term, len(shape))
+        pairs = set(zip(letters, shape, strict=False))
+        if len(letters) != len(shape) or len(pairs) != len(set(letters)):  # a diagonal has one size
+            return False
+        for letter, n in pairs:
+            sizes.setdefault(letter, set()).add(n)
+    return all(len(found - {1}) <= 1 for found in sizes.values()) and {*right} <= {*sizes, "."}
+
+
+def _stft(inputs: Inputs, own: Own) -> bool:
+    size = _content(inputs, 3)
+    window = inputs[2] if len(inputs) > 2 else None
+    if size is None:
+        return window is None or window.shape[0] <= _shape(inputs, 0)[1]
+    return size[0] <= _shape(inputs, 0)[1] and (window is None or window.shape[0] == size[0])
 
 
 def _pad(inputs: Inputs, own: Own) -> bool:
     amounts, axes = _content(inputs, 1), _content(inputs, 3)
     shape = _shape(inputs, 0)
-    if amounts is None:
+    if amounts is None or axes is None and len(inputs) > 3 and inputs[3] is not None:
         return True
     along = axes if axes is not None else range(len(shape))
+    if len(amounts) != 2 * len(along):
+        return False
     pairs = [(amounts[k], amounts[k + len(amounts) // 2], shape[d]) for k, d in enumerate(along)]
     if own["mode"] == "reflect" and any(max(p, q) >= n > 0 for p, q, n in pairs):
         return False
@@ -219,6 +266,7 @@ SIZES: dict[str, Callable[[Inputs, Own], bool]] = {
     "ScatterElements": _scatter_elements,
     "ScatterND": _scatter_nd,
     "Einsum": _einsum,
+    "STFT": _stft,
     "Pad": _pad,
     "TopK": _top_k,
     "Transpose": _transpose,

@@ -4,10 +4,12 @@ import numpy as np
 import onnxruntime
 import pytest
 import torch
+from onnx import TensorProto as T
 from onnx import ValueInfoProto, helper, numpy_helper
 from references import assert_close
 
 import sdgrad.onnx
+from sdgrad.errors import ArgumentError
 
 RNG = np.random.default_rng(29)
 node = helper.make_node
@@ -170,3 +172,98 @@ def test_parameters_of_activations_that_have_them():
     own = {"activations": ["LeakyRelu", "HardSigmoid"], "activation_alpha": [0.3, 0.4], "activation_beta": [0.1]}
     layer = node("RNN", ["x", "w", "r"], ["y", "h"], hidden_size=3, direction="bidirectional", **own)
     check(layer, {"x": some(4, 2, 2), "w": some(2, 3, 2), "r": some(2, 3, 3)})
+
+
+# Older forms, and none of something -----------------------------------------------------------------------------
+
+
+def test_older_forms_of_topk_have_a_derivative():
+    check(node("TopK", ["x"], ["v", "i"], axis=-1, k=2), {"x": some(3, 5)}, opset=9)
+    check(node("TopK", ["x", "k"], ["v", "i"], axis=0), {"x": some(3, 5)}, {"k": whole(2)}, opset=10)
+
+
+def test_rows_without_indices():
+    check(node("GatherND", ["x", "i"], ["y"]), {"x": some(2, 3), "i": np.zeros((2, 0), np.int64)})
+    check(node("GatherND", ["x", "i"], ["y"]), {"x": some(2, 3)}, {"i": np.zeros((2, 0), np.int64)})
+
+
+def test_determinant_of_no_rows():
+    x = some(2, 0, 0)
+    found = sdgrad.onnx.load(model_of(node("Det", ["x"], ["y"]), {"x": x}, {}, 18))(x)
+    np.testing.assert_array_equal(found, np.linalg.det(x))
+
+
+def test_a_loop_of_less_than_no_trips():
+    state, going = helper.make_tensor_value_info("s", T.FLOAT, [3]), helper.make_tensor_value_info("c", T.BOOL, [])
+    trip = helper.make_tensor_value_info("k", T.INT64, [])
+    nodes = [node("Identity", ["c"], ["d"]), node("Sin", ["s"], ["t"]), node("Identity", ["t"], ["o"])]
+    body = helper.make_graph(nodes, "body", [trip, going, state], [ValueInfoProto(name=n) for n in "dto"])
+    x = some(3)
+    model = sdgrad.onnx.load(
+        model_of(node("Loop", ["m", "", "x"], ["y", "z"], body=body), {"x": x}, {"m": whole(-2)}, 18)
+    )
+    (last, collected), pullback = model.vjp(x)
+    assert collected.shape == (0, 3)
+    np.testing.assert_array_equal(last, x)
+    np.testing.assert_array_equal(pullback(np.ones_like(x), None)["x"], np.ones(3))
+
+
+def test_axes_of_a_padding_that_come_in():
+    """It was an error of Python's: the amounts were known first."""
+    pad = node("Pad", ["x", "p", "", "a"], ["y"])
+    assert_as_onnxruntime(pad, {"x": some(2, 3), "p": whole(1, 2), "a": whole(-1)})
+
+
+# Refused --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "kind, attributes",
+    [
+        ("Softmax", {"axis": 5}),
+        ("ReduceSum", {}),
+        ("ArgMax", {"axis": -3}),
+        ("Flatten", {"axis": 3}),
+        ("OneHot", {"axis": 3}),
+        ("Unsqueeze", {}),
+    ],
+)
+def test_axes_that_an_operand_lacks(kind, attributes):
+    """They were counted anew from the first axis."""
+    held = {"ReduceSum": {"a": whole(4)}, "Unsqueeze": {"a": whole(0, 7)}}.get(kind, {})
+    held |= {"d": whole(3), "v": whole(0, 1)} if kind == "OneHot" else {}
+    given = {"x": np.ones((2, 3), np.int64 if kind == "OneHot" else np.float32)}
+    model = sdgrad.onnx.load(model_of(node(kind, ["x", *held], ["y"], **attributes), given, held, 18))
+    with pytest.raises(ArgumentError, match=rf"{kind}: an operand of shape \(2, 3\) has no axis"):
+        model(**given)
+
+
+@pytest.mark.parametrize(
+    "equation, shapes",
+    [
+        ("...i,...i->...", [(2, 3), (4, 3)]),
+        ("ij->ik", [(2, 3)]),
+        ("i->i", [(2, 3)]),
+        ("ij,jk->ik", [(2, 3)]),
+        ("ii->i", [(1, 3)]),
+    ],
+)
+def test_equations_that_do_not_fit(equation, shapes):
+    """Some read beyond the operands, others were errors of Python's."""
+    given = {f"x{k}": some(*s) for k, s in enumerate(shapes)}
+    model = sdgrad.onnx.load(model_of(node("Einsum", [*given], ["y"], equation=equation), given, {}, 18))
+    with pytest.raises(ArgumentError, match="do not fit together .*equation="):
+        model(**given)
+
+
+@pytest.mark.parametrize("kind", ["Split", "STFT"])
+def test_parts_that_do_not_fit(kind):
+    """Five elements in four parts of two, and frames that are longer than their window."""
+    if kind == "Split":
+        operator, given, held = node("Split", ["x"], list("abcd"), num_outputs=4), {"x": some(5)}, {}
+    else:
+        operator = node("STFT", ["x", "s", "w", "l"], ["y"])
+        given, held = {"x": some(1, 20, 1), "w": some(4)}, {"s": np.array(3), "l": np.array(6)}
+    model = sdgrad.onnx.load(model_of(operator, given, held, 18))
+    with pytest.raises(ArgumentError, match=f"{kind}: operands of shapes .* do not fit together"):
+        model(**given)
