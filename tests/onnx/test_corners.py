@@ -9,7 +9,7 @@ from onnx import ValueInfoProto, helper, numpy_helper
 from references import assert_close
 
 import sdgrad.onnx
-from sdgrad.errors import ArgumentError
+from sdgrad.errors import ArgumentError, DifferentiationError, InvalidModel
 
 RNG = np.random.default_rng(29)
 node = helper.make_node
@@ -267,3 +267,43 @@ def test_parts_that_do_not_fit(kind):
     model = sdgrad.onnx.load(model_of(operator, given, held, 18))
     with pytest.raises(ArgumentError, match=f"{kind}: operands of shapes .* do not fit together"):
         model(**given)
+
+
+def test_why_a_tensor_has_no_derivative():
+    """Branches of different shapes were said to decide shapes."""
+    whole_one = helper.make_graph([node("Sin", ["x"], ["t"])], "whole", [], [ValueInfoProto(name="t")])
+    twice = helper.make_graph([node("Concat", ["x", "x"], ["e"], axis=0)], "twice", [], [ValueInfoProto(name="e")])
+    branch = node("If", ["c"], ["y"], then_branch=whole_one, else_branch=twice)
+    given = {"x": some(3), "c": np.array(True)}
+    assert_as_onnxruntime(branch, given)
+    with pytest.raises(DifferentiationError, match="computed by onnxruntime, .*: branches give arrays of shapes"):
+        sdgrad.onnx.load(model_of(branch, given, {}, 18)).vjp(**given)
+
+
+def test_moments_that_nobody_asks_for():
+    """The old ones had no cotangent, and the gradient was refused."""
+    names = ["x", "s", "b", "m", "v"]
+    given = {n: abs(some(2)) for n in names} | {"x": some(3, 2, 4)}
+    assert_gradient(node("BatchNormalization", names, ["y"], training_mode=1), given, opset=15)
+
+
+# Functions of the model -----------------------------------------------------------------------------------------
+
+
+def calling(body, version):
+    """A model of operator set 18 whose function imports another one."""
+    function = helper.make_function("own", "F", ["a"], ["b"], body, [helper.make_opsetid("", version)])
+    proto = model_of(node("F", ["x"], ["y"], domain="own"), {"x": some(2, 3)}, {}, 18)
+    proto.opset_import.append(helper.make_opsetid("own", 1))
+    proto.functions.append(function)
+    return proto
+
+
+def test_functions_of_other_operator_sets():
+    """They were left as calls, which nothing knows, also where the operators are the same."""
+    x = some(2, 3)
+    proto = calling([node("Sin", ["a"], ["t"]), node("LeakyRelu", ["t"], ["b"], alpha=0.3)], 17)
+    (wanted,) = onnxruntime.InferenceSession(proto.SerializeToString()).run(None, {"x": x})
+    np.testing.assert_allclose(sdgrad.onnx.load(proto)(x), wanted, rtol=1e-5)
+    with pytest.raises(InvalidModel, match="'F': Softmax is another operator in version 11 .* write both in one"):
+        sdgrad.onnx.load(calling([node("Softmax", ["a"], ["b"])], 11))
