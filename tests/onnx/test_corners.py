@@ -256,11 +256,13 @@ def test_equations_that_do_not_fit(equation, shapes):
         model(**given)
 
 
-@pytest.mark.parametrize("kind", ["Split", "STFT"])
+@pytest.mark.parametrize("kind", ["Split", "Resize", "STFT"])
 def test_parts_that_do_not_fit(kind):
-    """Five elements in four parts of two, and frames that are longer than their window."""
+    """Five elements in four parts of two, a factor too few, and frames that are longer than their window."""
     if kind == "Split":
         operator, given, held = node("Split", ["x"], list("abcd"), num_outputs=4), {"x": some(5)}, {}
+    elif kind == "Resize":
+        operator, given, held = node("Resize", ["x", "", "s"], ["y"]), {"x": some(1, 1, 3)}, {"s": single(1, 2)}
     else:
         operator = node("STFT", ["x", "s", "w", "l"], ["y"])
         given, held = {"x": some(1, 20, 1), "w": some(4)}, {"s": np.array(3), "l": np.array(6)}
