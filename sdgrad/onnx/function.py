@@ -67,6 +67,7 @@ class ModelFunction:
     name: str
     arguments: dict[str, str]  # of the function, by the names in the model
     statics: dict[Hashable, list[str]] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)  # why tensors are computed before, if not for their content
     imported: dict[Hashable, Imported] = field(default_factory=dict)
     watch: Watch | None = None
     open: Mapping[str, tuple[Dim, ...]] = field(default_factory=dict)
@@ -148,3 +149,4 @@ class ModelFunction:
                 if reason.container in names:
                     raise UnsupportedOperator("model", self.name, str(reason)) from reason
                 names.append(reason.container)
+                self.reasons[reason.container] = reason.why

@@ -208,7 +208,7 @@ class Importer:
             session.session_of(model)
         except Declined as error:  # its content decides, and so it is computed before
             output = next(n for n in op.node.output if n and n not in self.known)
-            raise Unknown(output, f"'{output}'") from error
+            raise Unknown(output, f"'{output}'", reason) from error
         except Exception as error:  # noqa: BLE001 (onnxruntime has errors of its own for each state)
             raise UnsupportedOperator(op.kind, op.node.name, f"{reason}; by onnxruntime: {error}") from error
         connector = dict(zip(op.node.output, connectors(op.node, op.schema)[1], strict=True))

@@ -144,7 +144,7 @@ class Model:
         :raises DifferentiationError: real numbers that the model computes do.
         """
         problems = [
-            Problem(f"{node.op_type} '{node.name}'", f"'{n}' decides shapes, and has no derivative")
+            Problem(f"{node.op_type} '{node.name}'", self._without_derivative(n))
             for node in (self.reading.graph.node if imported.decided else ())
             for n in node.output
             if imported.decided.get(n) == "f"
@@ -152,6 +152,12 @@ class Model:
         if problems:
             raise DifferentiationError(problems)
         return set(imported.decided)
+
+    def _without_derivative(self, name: str) -> str:
+        """Return why a tensor that was computed before the program has no derivative."""
+        if why := self.function.reasons.get(name):
+            return f"'{name}' is computed by onnxruntime, and has no derivative: {why}"
+        return f"'{name}' decides shapes, and has no derivative"
 
     def value_and_grad(
         self, loss: Callable[..., Any], wrt: str | Sequence[str] | None = None

@@ -15,7 +15,7 @@ from onnx import inliner
 
 from sdgrad.errors import InvalidModel
 from sdgrad.onnx.bodies import with_bodies
-from sdgrad.onnx.soundness import check_depth, check_functions, check_names, check_operators
+from sdgrad.onnx.soundness import check_depth, check_functions, check_names, check_operators, check_versions
 from sdgrad.onnx_ops.registry import plain_domain
 
 SHAPING = {
@@ -78,8 +78,7 @@ def read(model: str | os.PathLike | bytes | onnx.ModelProto) -> Reading:
         raise InvalidModel(f"{label} is not an ONNX model: it has no graph")
     check_depth(proto, label)
     if proto.functions:
-        check_functions(proto, label)
-        proto = inliner.inline_local_functions(proto)
+        proto = inlined(proto, label)
     check_operators(proto, label)
     check_names(proto.graph, label)
     proto = with_bodies(proto, label)
@@ -87,6 +86,22 @@ def read(model: str | os.PathLike | bytes | onnx.ModelProto) -> Reading:
     opsets.setdefault("", 1)
     weights, constants = initializers(proto.graph, folder, label)
     return Reading(proto, folder, weights, constants, opsets)
+
+
+def inlined(proto: onnx.ModelProto, label: str) -> onnx.ModelProto:
+    """Return the model with its functions written out.
+
+    :raises InvalidModel: an operator in one of them is another one in the model's version of the operator set.
+    """
+    check_functions(proto, label)
+    result = onnx.ModelProto()
+    result.CopyFrom(proto)
+    versions = {plain_domain(o.domain): o.version for o in result.opset_import}
+    for function in result.functions:
+        check_versions(function, versions, label)
+        for own in function.opset_import:  # what is of another version stays a call
+            own.version = versions.get(plain_domain(own.domain), own.version)
+    return inliner.inline_local_functions(result)
 
 
 def initializers(

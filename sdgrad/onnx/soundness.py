@@ -57,6 +57,19 @@ def check_functions(proto: onnx.ModelProto, label: str) -> None:
         raise InvalidModel(f"{label} has more than {MOST_NODES} nodes when its functions are written out")
 
 
+def check_versions(function: onnx.FunctionProto, versions: Mapping[str, int], label: str) -> None:
+    """Raise an error if operators of a function are others in the model's versions of the operator sets."""
+    own = {plain_domain(o.domain): o.version for o in function.opset_import}
+    for domain, kind in called_in(function.node):
+        version, other = own.get(domain, 0), versions.get(domain, 0)
+        if version == other or not (defs.has(kind, version, domain) and defs.has(kind, other, domain)):
+            continue
+        if len({defs.get_schema(kind, v, domain).since_version for v in (version, other)}) > 1:
+            told = f"{kind} is another operator in version {version} of its operator set, which the function"
+            hint = f"imports, than in version {other}, which the model imports: write both in one version"
+            raise InvalidModel(f"{label}: function '{function.name}': {told} {hint}")
+
+
 def called_in(nodes: Iterable[onnx.NodeProto]) -> list[tuple[str, str]]:
     """List the operators of nodes, and of the graphs in them."""
     return [(plain_domain(n.domain), n.op_type) for n in nodes_in(nodes)]

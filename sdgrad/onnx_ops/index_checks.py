@@ -125,7 +125,7 @@ def with_checked_indices(b: Builder, op: Operation, inputs: Sequence[Tensor | No
         return inputs
     found = INDICES[op.kind](inputs, attribute_defaults(op.schema) | op.attributes)
     indices = inputs[found.operand] if found.operand < len(inputs) else None
-    if indices is None:
+    if indices is None or not found.extents:
         return inputs
     origin = f"{shown_line(op.source)}{op.source.label}: "
     if indices.known is not None:

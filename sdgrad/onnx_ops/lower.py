@@ -15,7 +15,7 @@ from sdgrad.onnx_ops.derivatives import with_adjoint
 from sdgrad.onnx_ops.fold import folded
 from sdgrad.onnx_ops.index_checks import with_checked_indices
 from sdgrad.onnx_ops.registry import Operation, find_adjoint, find_lowering, plain_domain
-from sdgrad.onnx_ops.sizes import check_sizes, misfit
+from sdgrad.onnx_ops.sizes import check_axes, check_sizes, misfit
 from sdgrad.record.builder import LARGEST_CONSTANT, Builder, is_uniform
 from sdgrad.record.elements import Declined, Unknown
 from sdgrad.record.tensors import ShapesDiffer, Tensor
@@ -35,6 +35,7 @@ def lower(b: Builder, op: Operation, inputs: Sequence[Tensor | None]) -> list[Te
     op = replace(_as_precise(op, inputs), record_graph=lower_graph)
     rule = find_lowering(op) or partial(lower_function, function=standard_definition(op, inputs))
     adjoint = find_adjoint(op)
+    check_axes(op, inputs)
     check_sizes(op, inputs)
     if op.kind in WIDE and not op.domain and any(x is not None and x.dtype == np.float16 for x in inputs):
         return _in_single_precision(b, op, inputs)

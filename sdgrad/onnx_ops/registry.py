@@ -93,7 +93,7 @@ class Lowering:
         padded = [*inputs, *[None] * (positional - len(inputs))]
         results = _several(self.function(b, *padded, **covered(self.function, op)))
         if any(op.outputs[len(results) :]):
-            raise Declined(f"output {len(results)}")
+            raise Declined(f"its lowering has no output {len(results)}")
         return results
 
 

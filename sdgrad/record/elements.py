@@ -26,11 +26,14 @@ class Declined(Exception):
 
 
 class Unknown(Declined):
-    """Say that the content of an operand has to be known beforehand, and is not."""
+    """Say that the content of an operand has to be known beforehand, and is not.
 
-    def __init__(self, container: str, what: str) -> None:
+    :param why: why, unless it decides shapes.
+    """
+
+    def __init__(self, container: str, what: str, why: str = "") -> None:
         super().__init__(f"{what} is computed by the model")
-        self.container, self.what = container, what
+        self.container, self.what, self.why = container, what, why
 
 
 def dim(value: Any) -> Dim:

@@ -47,14 +47,26 @@ CASES = [
     ("Pad", ones(7), ones(3), [whole(-2, -2)], {}),
     ("TopK", ones(6), ones(3), [whole(5)], {}),
     ("DepthToSpace", ones(1, 4, 2, 2), ones(1, 3, 2, 2), [], {"blocksize": 2}),
+    ("GatherND", ones(2, 3), ones(3, 3), [np.zeros((2, 1), np.int64)], {"batch_dims": 1}),
+    ("Compress", ones(3, 2), ones(2, 2), [np.array([True, False, True])], {"axis": 0}),
+    ("ReverseSequence", ones(2, 3), ones(2, 4), [whole(1, 2, 1)], {}),
+    ("GridSample", ones(1, 1, 2, 2), ones(2, 1, 2, 2), [np.zeros((1, 3, 3, 2))], {}),
+    ("SoftmaxCrossEntropyLoss", ones(2, 3), ones(3, 3), [whole(0, 1)], {}),
+    ("LayerNormalization", ones(2, 4), ones(2, 1), [ones(4)], {}),
+    ("MaxPool", ones(1, 1, 4), ones(1, 1, 2), [], {"kernel_shape": [3]}),
+    ("Conv", ones(1, 2, 5), ones(1, 2, 2), [ones(2, 2, 3)], {}),
+    ("ConvTranspose", ones(1, 4, 2), ones(1, 3, 2), [ones(4, 2, 2)], {"group": 2}),
+    ("Col2Im", ones(1, 4, 4), ones(1, 4, 3), [whole(3, 3), whole(2, 2)], {}),
+    ("LSTM", ones(3, 2, 2), ones(3, 1, 2), [ones(1, 4, 2), ones(1, 4, 1), ones(1, 8), np.full(2, 3, np.int32)], {}),
 ]
+OPSETS = {"Split": 13, "Col2Im": 18}
 
 
 @pytest.mark.parametrize(
     "kind, right, wrong, constants, attributes", CASES, ids=[f"{c[0]}{k}" for k, c in enumerate(CASES)]
 )
 def test_sizes_that_do_not_fit_are_refused(kind, right, wrong, constants, attributes):
-    model = model_of(kind, right, constants, opset=13 if kind == "Split" else 17, **attributes)
+    model = model_of(kind, right, constants, opset=OPSETS.get(kind, 17), **attributes)
     model.vjp(right)
     for call in (model, model.vjp):
         with pytest.raises(ArgumentError, match=rf"{kind}: operands of shapes .* do not fit together"):

@@ -105,5 +105,8 @@ def batch_normalization(
                 return g + (part * (v - m) * 2 if power else part)
 
             gradient = gradient.map(add, x, average, per_channel(moved, x.rank))
-    old = [c.map(lambda r: r * momentum) if c is not None else None for c in reversal.cotangents[1:3]]
+    old = [
+        c.map(lambda r: r * momentum) if c is not None else b.full(scale.shape, 0, x.dtype)
+        for c in reversal.cotangents[1:3]
+    ]
     return [gradient, (seed * unit).sum(over), seed.sum(over), *old]

@@ -8,7 +8,7 @@ import numpy as np
 import sympy
 
 from sdgrad.onnx_ops.families.conv import padded_extents, surrounded, without_padding
-from sdgrad.onnx_ops.families.pool import placed
+from sdgrad.onnx_ops.families.pool import is_extreme, placed
 from sdgrad.onnx_ops.registry import Reversed, adjoint
 from sdgrad.record.builder import Builder
 from sdgrad.record.elements import Element, bounds, element, product, where
@@ -42,7 +42,7 @@ def max_pool(
         return flat
 
     def candidate(out: tuple, inside: tuple) -> Element:
-        hit = image[(*out[:2], *over.positions(out[2:], inside))].equals(values[out])
+        hit = is_extreme(image, over, x.shape[2:], values, out, inside)
         return where(hit, element(pixel(out, inside), np.int64), element(pixels, np.int64))
 
     first = b.reduction(values.shape, over.kernel, candidate, "min", np.int64)

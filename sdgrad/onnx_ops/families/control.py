@@ -53,7 +53,7 @@ def loop(
     n = len(carried)
     if len(body.output) == 1 + n and not (steady and count is not None and count.known is not None):
         return open_loop(b, count, condition, steady, carried, body, operation)
-    trips = int(constant_of(count, "the number of trips").item())
+    trips = max(0, int(constant_of(count, "the number of trips").item()))
     if condition is not None and not bool(constant_of(condition, "the condition").item()):
         trips = 0
     if not steady:

@@ -218,9 +218,9 @@ def _without_pads(full: Sequence[Dim], pads: Sequence[int]) -> tuple[list[Dim], 
 
 
 def _centred(full: Sequence[Dim], wanted: Sequence[Dim], auto_pad: str) -> list[Dim]:
-    """Return the padding before each axis of a result in the middle; of an odd padding, SAME_LOWER has more before."""
+    """Return the padding before each axis of a result in the middle; of an odd padding, SAME_UPPER has less before."""
     total = [_excess(f, n) for f, n in zip(full, wanted, strict=True)]
-    return [t // 2 if auto_pad != "SAME_LOWER" else t - t // 2 for t in total]
+    return [t // 2 if auto_pad == "SAME_UPPER" else t - t // 2 for t in total]
 
 
 def with_bias(result: Tensor, bias: Tensor | None) -> Tensor:

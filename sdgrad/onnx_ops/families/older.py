@@ -103,6 +103,11 @@ def batch_normalization(
     return normalization.batch_normalization(b, x, scale, bias, average, variance, epsilon=epsilon, momentum=momentum)
 
 
+@lowering("TopK")
+def top_k(b: Builder, x: Tensor, *, axis: int, k: int) -> tuple[Tensor, Tensor]:
+    return reduction.top_k(b, x, b.constant(np.array([k], np.int64)), axis=axis)
+
+
 @lowering("Reshape")
 def reshape(b: Builder, x: Tensor, *, consumed_inputs: Sequence[int] = (), shape: Sequence[int]) -> Tensor:
     wanted = listed(b, shape)

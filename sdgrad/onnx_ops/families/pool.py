@@ -72,6 +72,25 @@ def max_pool(
     return values, _positions(b, x, over, values, storage_order)
 
 
+def is_extreme(
+    image: Tensor, over: Windows, extents: Sequence[Dim], values: Tensor, out: tuple, inside: tuple
+) -> Element:
+    """True if an element of a window is its largest: one of the image itself, and NaN if one of them is.
+
+    :param image: with its padding, which may be as large where the elements are the least of their type.
+    """
+    at = over.positions(out[2:], inside)
+    found = image[(*out[:2], *at)]
+    hit = found.equals(values[out])
+    if image.dtype.kind == "f":
+        hit = hit | call("isnan", found, dtype=bool)
+    for place, low, high, n in zip(at, over.before, over.after, extents, strict=True):
+        if low or high:
+            own = element(place, np.int64) - low
+            hit = hit & (own >= 0) & (own < element(n, np.int64))
+    return hit
+
+
 def _positions(b: Builder, x: Tensor, over: Windows, values: Tensor, column_major: int) -> Tensor:
     """Return the position of each window's first extreme, counted through the whole tensor."""
     image = surrounded(b, x, over, bounds(x.dtype)[0])
@@ -85,7 +104,7 @@ def _positions(b: Builder, x: Tensor, over: Windows, values: Tensor, column_majo
         for d in reversed(order):
             flat = flat * extents[d] + at[d] - over.before[d]
         flat = flat + (out[0] * x.shape[1] + out[1]) * product(extents)
-        hit = image[(*out[:2], *at)].equals(values[out])
+        hit = is_extreme(image, over, extents, values, out, inside)
         return where(hit, element(flat, np.int64), element(np.iinfo(np.int64).max, np.int64))
 
     return b.reduction(values.shape, over.kernel, value, "min", np.int64)

@@ -40,24 +40,23 @@ GATES = {"RNN": 1, "LSTM": 4, "GRU": 3}
 STANDARD = {"RNN": ("Tanh",), "LSTM": ("Sigmoid", "Tanh", "Tanh"), "GRU": ("Sigmoid", "Tanh")}
 """The activations of a direction unless a layer names others."""
 
-DEFAULTS = {"leakyrelu": (0.01, 0.0), "hardsigmoid": (0.2, 0.5), "elu": (1.0, 0.0), "affine": (1.0, 0.0)}
-DEFAULTS |= {"thresholdedrelu": (1.0, 0.0), "scaledtanh": (1.0, 1.0)}
+DEFAULTS: dict[str, tuple[float, ...]] = {
+    **{"leakyrelu": (0.01,), "elu": (1.0,), "thresholdedrelu": (1.0,)},
+    **{"hardsigmoid": (0.2, 0.5), "affine": (1.0, 0.0), "scaledtanh": (1.0, 1.0)},
+}
+"""The parameters of activations unless a layer gives them: alpha, and beta of those that have one."""
 
 
 def chosen(names: Sequence[str], alpha: Sequence[float], beta: Sequence[float]) -> list[Activation]:
     """Return activations with their parameters, which are consumed in order."""
-    first, second = list(alpha), list(beta)
+    left = list(alpha), list(beta)
     found = []
     for name in names:
         key = name.lower()
         if key not in ACTIVATIONS:
             raise Declined(f"the activation {name}")
-        a, c = DEFAULTS.get(key, (0.0, 0.0))
-        found.append(
-            ACTIVATIONS[key](
-                first.pop(0) if first and key in DEFAULTS else a, second.pop(0) if second and key in DEFAULTS else c
-            )
-        )
+        own = [given.pop(0) if given else a for a, given in zip(DEFAULTS.get(key, ()), left, strict=False)]
+        found.append(ACTIVATIONS[key](*own, *[0.0] * (2 - len(own))))
     return found
 
 

@@ -16,6 +16,8 @@ from sdgrad.record.tensors import Tensor
 
 def log_sum_exp(x: Tensor, axes: Sequence[int], keepdims: bool) -> Tensor:
     """Return the logarithm of a sum of exponentials without overflow; the shift carries no derivative."""
+    if x.dtype.kind != "f":
+        return log_sum_exp(x.astype(np.float64), axes, keepdims).astype(x.dtype)
     top = finite(detached(x.max(axes, keepdims=True)))
     total = x.map(lambda v, m: call("exp", v - m), top).sum(axes, keepdims=True)
     result = total.map(lambda s, m: call("log", s) + m, top)
@@ -29,6 +31,11 @@ def detached(x: Tensor) -> Tensor:
 def finite(x: Tensor) -> Tensor:
     """Return zero in place of infinities."""
     return x.map(lambda v: where(call("abs", v) < np.inf, v, 0))
+
+
+def shift(x: Tensor, axis: int) -> Tensor:
+    """Return what is subtracted before exponentials along an axis: the largest element, and zero if all are -inf."""
+    return detached(x.max([axis], keepdims=True)).map(lambda v: where(v > -np.inf, v, 0))
 
 
 def mean(x: Tensor, axes: Sequence[int], keepdims: bool) -> Tensor:
@@ -90,14 +97,14 @@ for _name, _function in REDUCTIONS.items():
 
 @lowering("Softmax", since=13)
 def softmax(b: Builder, x: Tensor, *, axis: int) -> Tensor:
-    top = finite(detached(x.max([axis], keepdims=True)))
+    top = shift(x, axis)
     e = x.map(lambda v, m: call("exp", v - m), top)
     return e / e.sum([axis], keepdims=True)
 
 
 @lowering("LogSoftmax", since=13)
 def log_softmax(b: Builder, x: Tensor, *, axis: int) -> Tensor:
-    top = finite(detached(x.max([axis], keepdims=True)))
+    top = shift(x, axis)
     shifted = x - top
     total = shifted.map(lambda v: call("exp", v)).sum([axis], keepdims=True)
     return shifted.map(lambda v, s: v - call("log", s), total)
@@ -169,8 +176,8 @@ def cumulative_product(b: Builder, x: Tensor, axis: Tensor, *, exclusive: int, r
     return running(b, x, axis, exclusive, reverse, 1, lambda a, v: a * v)
 
 
-@lowering("TopK", since=11)
-def top_k(b: Builder, x: Tensor, k: Tensor, *, axis: int, largest: int, sorted: int) -> tuple[Tensor, Tensor]:
+@lowering("TopK", since=10)
+def top_k(b: Builder, x: Tensor, k: Tensor, *, axis: int, largest: int = 1, sorted: int = 1) -> tuple[Tensor, Tensor]:
     axis %= x.rank
     count, wanted = x.shape[axis], integers(k, "K")[0]
     if not isinstance(count, int):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import sympy
@@ -13,9 +14,22 @@ from sdgrad.record.elements import Declined, where
 from sdgrad.record.tensors import Tensor
 
 
-def coordinates(n: int, m: int, scale: float, mode: str, roi: tuple[float, float]) -> np.ndarray:
-    """Return where the ``m`` results along an axis are, in the coordinates of its ``n`` inputs."""
-    k = np.arange(m, dtype=np.float64)
+def enlarged(n: int, scale: float) -> int:
+    """Return an extent times a factor, rounded down.
+
+    The product is one of single precision, as in onnxruntime: factors are such numbers, and ten times 0.7 is seven.
+    """
+    return int(np.floor(np.float32(n) * np.float32(scale)))
+
+
+def coordinates(
+    n: int, m: int, scale: Any, mode: str, roi: tuple[float, float], kind: type[np.floating] = np.float64
+) -> np.ndarray:
+    """Return where the ``m`` results along an axis are, in the coordinates of its ``n`` inputs.
+
+    :param kind: single precision where they are rounded next, for the reason that :func:`enlarged` has.
+    """
+    k, scale = np.arange(m, dtype=kind), kind(scale)
     if mode == "align_corners":
         return k * (n - 1) / (n * scale - 1) if m > 1 else np.zeros(1)
     if mode == "asymmetric":
@@ -33,6 +47,11 @@ def coordinates(n: int, m: int, scale: float, mode: str, roi: tuple[float, float
             return low * (n - 1) + k * (high - low) * (n - 1) / (m - 1)
         return np.array([0.5 * (low + high) * (n - 1)])
     return (k + 0.5) / scale - 0.5  # half_pixel
+
+
+def precision(mode: str) -> type[np.floating]:
+    """Return the precision of coordinates."""
+    return np.float32 if mode == "nearest" else np.float64
 
 
 NEAREST: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -127,7 +146,8 @@ def resize(
     box = _region_of_interest(roi, len(along))
     outside: list[tuple[int, np.ndarray]] = []
     for k, (axis, n, m, s) in enumerate(zip(along, own, results, factors, strict=True)):
-        at = coordinates(n, m, s, coordinate_transformation_mode, (float(box[k]), float(box[k + len(along)])))
+        limits = (float(box[k]), float(box[k + len(along)]))
+        at = coordinates(n, m, s, coordinate_transformation_mode, limits, precision(mode))
         if m == n and np.array_equal(at, np.arange(n)):
             continue
         x = applied(
@@ -162,7 +182,7 @@ def _target(
     """Return the sizes of the result and the scale factors, from the scales if they are given, else from the sizes."""
     if scales is not None and scales.size != 0:
         factors = [float(s) for s in constant_of(scales, "scales")]
-        return [int(np.floor(n * s)) for n, s in zip(own, factors, strict=True)], factors
+        return [enlarged(n, s) for n, s in zip(own, factors, strict=True)], factors
     results = integers(sizes, "sizes")
     factors = [m / n for m, n in zip(results, own, strict=True)]
     if policy == "stretch":
@@ -179,14 +199,16 @@ def _filled(x: Tensor, flags: Tensor, axis: int, value: float):
 
 
 @lowering("Upsample", since=9)
+@lowering("Resize", since=10)
 def upsample(b: Builder, x: Tensor, scales: Tensor, *, mode: str) -> Tensor:
-    """Enlarge by factors, as an older version of Resize."""
+    """Scale by factors, as older versions of Resize; the nearest element is the one before, or behind to shrink."""
     factors = [float(s) for s in constant_of(scales, "scales")]
     for axis, s in enumerate(factors):
         n = x.shape[axis]
         if not isinstance(n, int):
             raise Declined("open dimensions")
         if s != 1:
-            at = coordinates(n, int(np.floor(n * s)), s, "asymmetric", (0, 1))
-            x = applied(b, x, axis, weights(at, n, s, mode, "floor", -0.75, False, False))
+            at = coordinates(n, enlarged(n, s), s, "asymmetric", (0, 1), precision(mode))
+            rounding = "ceil" if s < 1 else "floor"
+            x = applied(b, x, axis, weights(at, n, s, mode, rounding, -0.75, False, False))
     return x

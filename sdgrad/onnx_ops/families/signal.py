@@ -138,6 +138,8 @@ def determinant(b: Builder, x: Tensor) -> Tensor:
     n = x.shape[-1]
     if not isinstance(n, int) or n > LARGEST_DETERMINANT:
         raise Declined(f"a matrix of {n} rows")
+    if n == 0:
+        return b.full(x.shape[:-2], 1, x.dtype)
 
     def value(*i: sympy.Expr) -> Element:
         total: Element | None = None
