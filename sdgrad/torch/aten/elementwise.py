@@ -203,6 +203,18 @@ def _pow(g: Graph, out: Type, self: Any, exponent: Any) -> Value:
     return g.op("Pow", x, g.operand(exponent, out.dtype))
 
 
+def _shift(direction: str):
+    def rule(g: Graph, out: Type, self: Any, other: Any) -> Value:
+        return g.op("BitShift", g.operand(self, out.dtype), g.operand(other, out.dtype), direction=direction)
+
+    return rule
+
+
+for _direction, _short in (("left", "__lshift__"), ("right", "__rshift__")):
+    for _name in ("Tensor", "Scalar", "Tensor_Scalar", "Scalar_Tensor"):
+        RULES[f"bitwise_{_direction}_shift.{_name}"] = RULES[f"{_short}.{_name}"] = _shift(_direction.upper())
+
+
 def _special(kind: str):
     def rule(g: Graph, out: Type, self: Value) -> Value:
         if _is_whole(self.dtype):
