@@ -56,3 +56,78 @@ def test_powers_and_shifts_of_integers_are_exact():
     same(lambda x: (x**31, x**3, 3 ** x.abs(), x << 3, x >> 1), base)
     same(lambda x, n: (x**n, x << n.abs(), x >> n.abs()), base, exponent)
     same(lambda x: x**9, torch.tensor([3, 15, -17], dtype=torch.int32))
+
+
+# -- losses
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_binary_cross_entropy_at_zero_and_one(reduction):
+    """The derivative was that of a bounded logarithm."""
+    target, weight = t(0.0, 1.0, 1.0, 0.0, 0.4, 0.2, 0.6), t(1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0)
+    points = t(0.0, 1.0, 0.0, 1.0, 0.3, 1e-14, 1 - 1e-13)
+    same(lambda x: F.binary_cross_entropy(x, target, reduction=reduction), points)
+    same(lambda x: F.binary_cross_entropy(x, target, weight, reduction=reduction), points)
+
+
+# -- norms and distances
+
+
+@pytest.mark.parametrize("order", [-INF, -1, 0.5, 1, 1.5, 2, 3, INF])
+def test_norms_at_zero(order):
+    """A power below one was infinite there, and no number; what is not a number had norm zero."""
+    same(lambda x: torch.linalg.vector_norm(x, order, 1), t(0.0, 0.0, 0.0, 3.0, -3.0, 3.0, 1.0, 2.0).reshape(4, 2))
+    points = t(NAN, 1.0, 2.0, 3.0)
+    found = sdgrad.Module(Applied(lambda x: torch.linalg.vector_norm(x, order)))(points)
+    assert found.isnan()
+
+
+@pytest.mark.parametrize("order", [0.5, 1, 1.5, 2, 3, INF])
+def test_distances_of_equal_points(order):
+    """Of the largest distance, coordinates of the same shared the derivative."""
+    a, b = t(1.0, 2.0, 1.0, 4.0).reshape(2, 2), t(1.0, 2.0, 3.0, 4.0, 0.0, 1.0).reshape(3, 2)
+    same(lambda x, y: torch.cdist(x, y, order), a, b)
+    same(lambda x: F.pdist(x, order), torch.cat([a, b]))
+
+
+# -- of equal ones
+
+
+@pytest.mark.parametrize("name", ["fmax", "fmin"])
+def test_extremes_of_two_that_are_equal_or_no_numbers(name):
+    """They shared the derivative, which PyTorch gives the first."""
+    a, b = t(1.0, 2.0, 3.0, NAN, 1.0, NAN, INF), t(1.0, 3.0, 2.0, 1.0, NAN, NAN, INF)
+    same(getattr(torch, name), a, b)
+    same(getattr(torch, name), torch.tensor([1, 5, -2]), torch.tensor([3, 5, -7]))
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+@pytest.mark.parametrize("parts", [1, 2, 3])
+def test_adaptive_pooling_of_equal_ones(rank, parts):
+    """They shared the derivative, which PyTorch gives the first; and there were no places."""
+    images = torch.randint(0, 2, (1, 2) + (5,) * rank, generator=torch.Generator().manual_seed(rank)).double()
+    pool = getattr(F, f"adaptive_max_pool{rank}d")
+    same(lambda x: pool(x, parts, return_indices=True), images)
+
+
+REDUCTIONS = [(r, s) for r in ("sum", "prod", "mean", "amax", "amin") for s in (True, False)]
+
+
+@pytest.mark.parametrize(("reduce", "include_self"), REDUCTIONS)
+def test_reductions_of_what_goes_to_one_place(reduce, include_self):
+    """Equal ones had shares of different sizes; means were refused, and ``include_self=False``."""
+    at = torch.tensor([0, 1, 1, 2, 0, 2])
+
+    def scattered(x, y):
+        return x.scatter_reduce(0, at, y, reduce, include_self=include_self)
+
+    def along(x, y):
+        return x.index_reduce(1, at[:3], y, reduce, include_self=include_self)
+
+    same(scattered, t(2.0, 2.0, 0.0, 7.0), t(1.0, 2.0, 2.0, 0.0, 2.0, 5.0))
+    same(scattered, torch.tensor([2, -7, 5, 7]), torch.tensor([1, -3, -4, 4, 0, 5]))
+    if reduce != "sum":
+        same(along, t(2.0, 1.0, 0.0, 0.0, 1.0, 2.0).reshape(2, 3), t(2.0, 1.0, 1.0, 2.0, 1.0, 3.0).reshape(2, 3))
+    if reduce != "prod":
+        same(scattered, t(-INF, -INF, INF, 7.0), t(-INF, 2.0, 2.0, 0.0, 3.0, 5.0))
+    same(lambda x, y: x.scatter_reduce(0, at[0], y, reduce, include_self=include_self), t(2.0)[0], t(3.0)[0])

@@ -12,6 +12,7 @@ from sdgrad.torch.aten import (  # noqa: F401
     recorded,
     recurrent,
     reductions,
+    scattering,
     shapes,
 )
 from sdgrad.torch.aten.registry import RULES, aten

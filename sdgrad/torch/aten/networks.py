@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -125,6 +126,11 @@ for _rank in (1, 2, 3):
     RULES[f"avg_pool{_rank}d.default"] = _average_pool(_rank)
 
 
+def _windows(n: int, m: int) -> list[np.ndarray]:
+    """Return the places of windows that divide an axis into parts."""
+    return [np.arange(k * n // m, -(-(k + 1) * n // m)) for k in range(m)]
+
+
 def _adaptive_average(rank: int):
     """Return means of windows that divide each axis into a given number of parts."""
 
@@ -138,10 +144,7 @@ def _adaptive_average(rank: int):
                 x = g.reduce("ReduceMean", Value(x.name, self.shape, self.dtype), [axis], True)
                 continue
             n, m = numbers([self.shape[axis], out.shape[axis]])
-            first = np.arange(m) * n // m
-            last = -(-(np.arange(m) + 1) * n // m)
-            k = np.arange(n)[:, None]
-            matrix = ((k >= first) & (k < last)) / (last - first)
+            matrix = np.stack([np.isin(np.arange(n), w) / len(w) for w in _windows(n, m)], 1)
             if n % m == 0:
                 wide = g.reshape(x, [*x.shape[:axis], m, n // m, *x.shape[axis + 1 :]])
                 x = g.reduce("ReduceMean", wide, [axis + 1], False)
@@ -162,20 +165,22 @@ for _rank in (1, 2, 3):
 
 
 def _adaptive_max(rank: int):
-    """Return maxima of windows that divide each axis into a given number of parts."""
+    """Return maxima of windows that divide each axis into a given number of parts, and where they are."""
 
     def rule(g: Graph, out: Sequence[Type], self: Value, output_size: Sequence[int]) -> tuple[Value, Value]:
         """The windows of the average; those that are shorter repeat their last element."""
-        x = self
-        for axis in range(self.rank - rank, self.rank):
-            n, m = numbers([self.shape[axis], out[0].shape[axis]])
-            first = np.arange(m) * n // m
-            last = -(-(np.arange(m) + 1) * n // m)
-            places = np.minimum(first[:, None] + np.arange((last - first).max()), last[:, None] - 1)
-            wide = g.op("Gather", x, g.constant(places.astype(np.int64)), axis=axis)
-            found = g.op("ReduceMax", wide, g.integers([axis + 1]), keepdims=0)
-            x = Value(found.name, (*x.shape[:axis], m, *x.shape[axis + 1 :]), self.dtype)
-        return x, Value("")
+        extents, counts = numbers(self.shape[-rank:]), numbers(out[0].shape[-rank:])
+        along = [_windows(n, m) for n, m in zip(extents, counts, strict=True)]
+        each = [np.ravel_multi_index(np.ix_(*w), extents).ravel() for w in itertools.product(*along)]
+        width = max(map(len, each), default=0)
+        places = np.array([np.pad(w, (0, width - len(w)), "edge") for w in each], np.int64).reshape(-1, width)
+        lead = self.shape[:-rank]
+        wide = g.op("Gather", g.reshape(self, [*lead, product(extents)]), g.constant(places), axis=len(lead))
+        at = g.op("ArgMax", wide, axis=len(lead) + 1, keepdims=1)
+        largest = g.op("GatherElements", wide, at, axis=len(lead) + 1)
+        first = g.constant(np.arange(len(places))[:, None] * width)
+        found = g.op("Gather", g.constant(places.ravel()), g.op("Add", at, first), axis=0)
+        return g.reshape(largest, out[0].shape), g.reshape(found, out[1].shape)
 
     return rule
 
