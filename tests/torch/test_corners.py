@@ -131,3 +131,49 @@ def test_reductions_of_what_goes_to_one_place(reduce, include_self):
     if reduce != "prod":
         same(scattered, t(-INF, -INF, INF, 7.0), t(-INF, 2.0, 2.0, 0.0, 3.0, 5.0))
     same(lambda x, y: x.scatter_reduce(0, at[0], y, reduce, include_self=include_self), t(2.0)[0], t(3.0)[0])
+
+
+# -- images
+
+
+def image(*shape):
+    return torch.randn(1, 2, *shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+
+SHAPES = {"linear": (7,), "bilinear": (7, 5), "bicubic": (7, 5), "trilinear": (5, 4, 3)}
+
+
+@pytest.mark.parametrize("mode", SHAPES)
+@pytest.mark.parametrize("align", [False, True])
+def test_interpolation_by_factors(mode, align):
+    """The factor was taken from the sizes; an image of one element was that at the corner."""
+    x = image(*SHAPES[mode])
+    for factor, again in ((1.5, None), (0.6, True), (0.7, False), (2.3, None)):
+        how = {"scale_factor": factor, "recompute_scale_factor": again}
+        same(lambda x, how=how: F.interpolate(x, mode=mode, align_corners=align, **how), x)
+    same(lambda x: F.interpolate(x, size=(1,) * (x.dim() - 2), mode=mode, align_corners=align), x)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("align", [False, True])
+def test_interpolation_with_antialiasing(mode, align):
+    how = {"mode": mode, "align_corners": align, "antialias": True}
+    same(lambda x: F.interpolate(x, scale_factor=0.6, **how), image(7, 5))
+    same(lambda x: F.interpolate(x, size=(3, 9), **how), image(7, 5))
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+def test_nearest_elements_by_factors(mode):
+    for factor in (1.1, 0.6, 1 / 3, 2.0):
+        same(lambda x, factor=factor: F.interpolate(x, scale_factor=factor, mode=mode), image(50))
+    same(lambda x: F.interpolate(x, scale_factor=(2.3, 0.7), mode=mode), image(7, 5))
+    same(lambda x: F.interpolate(x, size=(3, 41, 2), mode=mode), image(4, 3, 2))
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("align", [False, True])
+def test_samples_at_the_ends_of_images(mode, padding, align):
+    """At both ends, coordinates had a derivative; and they were rounded before they were mirrored."""
+    at = [1.0, -1.0, 0.0, 0.0, -1.0, 1.0, 1.5, 3.0, 0.5, -2.5, 0.25, 0.2, -1.25, 1.2, 0.3, -0.7]
+    same(lambda x, c: F.grid_sample(x, c, mode, padding, align), image(5, 4), t(*at).reshape(1, 2, 4, 2))

@@ -5,6 +5,7 @@ A rule takes the graph, the type of the result, and the operation's arguments by
 
 from sdgrad.torch.aten import (  # noqa: F401
     elementwise,
+    images,
     indexing,
     networks,
     normalization,

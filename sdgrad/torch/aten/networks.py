@@ -1,4 +1,4 @@
-"""Translate convolutions, pooling, softmax, losses, and images of other sizes."""
+"""Translate convolutions, pooling, softmax and losses."""
 
 from __future__ import annotations
 
@@ -223,63 +223,6 @@ def _nll_loss(
 RULES["nll_loss2d_forward.default"] = _nll_loss
 
 
-def _nearest(rank: int):
-    def rule(g: Graph, out: Type, input: Value | None = None, output_size: Any = None, **more: Any) -> Value:
-        x = input if input is not None else more["self"]
-        return g.op(
-            "Resize", x, None, None, g.integers(out.shape), mode="nearest",
-            coordinate_transformation_mode="asymmetric", nearest_mode="floor",
-        )  # fmt: skip
-
-    return rule
-
-
-for _rank in (1, 2, 3):
-    for _overload in ("default", "vec"):
-        RULES[f"upsample_nearest{_rank}d.{_overload}"] = _nearest(_rank)
-
-
-def _interpolated(mode: str):
-    """Resize an image by interpolation."""
-
-    def rule(
-        g: Graph,
-        out: Type,
-        input: Value | None = None,
-        output_size: Any = None,
-        align_corners: bool = False,
-        **more: Any,
-    ) -> Value:
-        x = input if input is not None else more["self"]
-        how = "align_corners" if align_corners else "pytorch_half_pixel"
-        given: dict[str, Any] = {"cubic_coeff_a": -0.75} if mode == "cubic" else {}
-        return g.op(
-            "Resize", x, None, None, g.integers(out.shape), mode=mode, coordinate_transformation_mode=how, **given
-        )
-
-    return rule
-
-
-for _name, _mode in (
-    ("linear1d", "linear"),
-    ("bilinear2d", "linear"),
-    ("trilinear3d", "linear"),
-    ("bicubic2d", "cubic"),
-):
-    for _overload in ("default", "vec"):
-        RULES[f"upsample_{_name}.{_overload}"] = _interpolated(_mode)
-
-
 @aten("pixel_shuffle.default")
 def _pixel_shuffle(g: Graph, out: Type, self: Value, upscale_factor: int) -> Value:
     return g.op("DepthToSpace", self, blocksize=upscale_factor, mode="CRD")
-
-
-@aten("grid_sampler_2d.default", "grid_sampler_3d.default")
-def _grid_sampler(
-    g: Graph, out: Type, input: Value, grid: Value, interpolation_mode: int, padding_mode: int, align_corners: bool
-) -> Value:
-    return g.op(
-        "GridSample", input, grid, mode=("linear", "nearest", "cubic")[interpolation_mode],
-        padding_mode=("zeros", "border", "reflection")[padding_mode], align_corners=int(align_corners),
-    )  # fmt: skip
