@@ -328,7 +328,8 @@ def _short_power(operands: Sequence[Any], types: Sequence[np.dtype]) -> str | No
     if isinstance(exponent, Array) and exponent.known is not None and exponent.size == 1:
         exponent = exponent.read_known().flat[0]
     if is_recorded(exponent) or np.ndim(exponent) or isinstance(exponent, complex) or exponent != int(exponent):
-        return None
+        of_arrays = types[0].kind in "iu" and any(isinstance(x, Array) for x in operands)
+        return "sdgrad_integer_power({0}, {1})" if of_arrays else None  # C++'s are rounded to 53 bits
     whole = int(exponent)
     if not 0 <= whole <= 8:
         return None

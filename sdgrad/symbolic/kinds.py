@@ -22,7 +22,7 @@ CASTS = {
 
 
 OF_INTEGERS = frozenset(f"sdgrad_{n}" for n in ("quotient", "bit_and", "bit_or", "bit_xor", "bit_not"))
-OF_INTEGERS |= {"sdgrad_shift_left", "sdgrad_shift_right"}
+OF_INTEGERS |= {"sdgrad_shift_left", "sdgrad_shift_right", "sdgrad_integer_power"}
 """Functions of generated code that take and give integers: they are in no table of derivatives."""
 
 

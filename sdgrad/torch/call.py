@@ -16,19 +16,24 @@ from sdgrad.torch.watch import Look, content, stamp
 
 @dataclass(frozen=True)
 class Call:
-    """Hold parameters and buffers by name, and the leaves of the arguments."""
+    """Hold parameters and buffers by name, and the leaves of the arguments.
+
+    :param has_layouts: how tensors lie in memory is a part of its key.
+    """
 
     parameters: Mapping[str, torch.Tensor]
     buffers: Mapping[str, torch.Tensor]
     leaves: Sequence[Any]
     structure: pytree.TreeSpec
     stamp: Hashable
+    has_layouts: bool = False
 
     @staticmethod
-    def of(module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
+    def of(module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], has_layouts: bool = False) -> Call:
         leaves, structure = pytree.tree_flatten((tuple(args), dict(kwargs)))
         leaves = [x.resolve_neg() if isinstance(x, torch.Tensor) and x.is_neg() else x for x in leaves]
-        return Call(dict(module.named_parameters()), dict(module.named_buffers()), leaves, structure, stamp(module))
+        weights = dict(module.named_parameters()), dict(module.named_buffers())
+        return Call(*weights, leaves, structure, stamp(module), has_layouts)
 
     @property
     def inputs(self) -> list[torch.Tensor]:
@@ -49,7 +54,12 @@ class Call:
             for x in self.leaves
         )
         settings = (torch.get_default_dtype(), torch.is_autocast_enabled("cpu"))
-        return (self.structure, kinds, own, self.stamp, settings)
+        return (self.structure, kinds, own, self.stamp, settings, self.layouts if self.has_layouts else None)
+
+    @property
+    def layouts(self) -> Hashable:
+        """Return how tensors lie in memory."""
+        return tuple((x.stride(), x.storage_offset()) for x in (*self.parameters.values(), *self.inputs))
 
     def rebuild(self, tensors: Sequence[torch.Tensor]) -> tuple[tuple, dict]:
         """Return the arguments with other tensors in place."""

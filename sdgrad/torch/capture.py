@@ -234,11 +234,15 @@ def _exported(
 
 
 def distinct(tensors: Iterable[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-    """Return tensors with copies of those that come twice: ``torch.export`` would make one argument of them."""
+    """Return tensors with copies of those that come twice, of which ``torch.export`` would make one argument.
+
+    Tensors of an inference mode, of which it makes nothing, are copied too.
+    """
     found: dict[int, torch.Tensor] = {}
     for k, x in enumerate(tensors):
         again = any(x is y for y in found.values())
-        found[k] = x.detach().clone().requires_grad_(x.requires_grad) if again else x
+        anew = again or x.is_inference()
+        found[k] = x.detach().clone().requires_grad_(x.requires_grad) if anew else x
     return tuple(found.values())
 
 

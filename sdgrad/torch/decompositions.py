@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from sdgrad.torch.marks import STOP
+
 aten = torch.ops.aten
 
 KEPT = (
@@ -68,6 +70,9 @@ KEPT = (
     aten.upsample_nearest1d.vec,
     aten.upsample_nearest2d.vec,
     aten.upsample_nearest3d.vec,
+    aten._upsample_nearest_exact1d.vec,
+    aten._upsample_nearest_exact2d.vec,
+    aten._upsample_nearest_exact3d.vec,
     aten.upsample_linear1d.vec,
     aten.upsample_bilinear2d.vec,
     aten.upsample_trilinear3d.vec,
@@ -76,6 +81,8 @@ KEPT = (
     aten.grid_sampler_3d.default,
 )
 """Operations that have a rule as a whole, and that PyTorch's table would take apart."""
+LEAST_SPREAD = 9.999999960041972e-13
+"""What PyTorch's derivative of the binary cross entropy takes for any smaller ``x (1 - x)``."""
 
 
 def attention(
@@ -126,7 +133,23 @@ def multilabel_margin(input: torch.Tensor, target: torch.Tensor, reduction: int)
     return (loss.mean() if reduction == 1 else loss.sum()), shown
 
 
+def binary_cross_entropy(
+    input: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None = None, reduction: int = 1
+) -> torch.Tensor:
+    """Compute ``binary_cross_entropy``: at 0 and 1, its derivative is not that of its bounded logarithms."""
+    within = input * (1 - input) >= LEAST_SPREAD
+    x = torch.where(within, input, 0.5)
+    inner = (target - 1) * torch.log1p(-x) - target * torch.log(x)
+    fixed, aim = STOP(input), STOP(target)
+    slope = ((input + fixed) / 2 - aim) / LEAST_SPREAD
+    bounded = (target - 1) * torch.log1p(-fixed).clamp(min=-100) - target * torch.log(fixed).clamp(min=-100)
+    loss = torch.where(within, inner, bounded + (input - fixed) * slope)
+    loss = loss if weight is None else loss * weight
+    return loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum()
+
+
 OURS: dict[Any, Callable] = {
+    aten.binary_cross_entropy.default: binary_cross_entropy,
     aten.scaled_dot_product_attention.default: attention,
     aten.multilabel_margin_loss_forward.default: multilabel_margin,
 }

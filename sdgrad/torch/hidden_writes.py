@@ -15,6 +15,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from sdgrad.errors import Problem
+from sdgrad.torch.questions import LAYOUT, OF_GRADIENTS, asked_outside, switches_noted
 
 
 def _memory(x: torch.Tensor) -> StorageWeakRef:
@@ -34,6 +35,8 @@ class _Called(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None) -> Any:
         self.hidden.has_gradients = torch.is_grad_enabled()
+        if (func in LAYOUT or func in OF_GRADIENTS) and asked_outside(1):
+            self.hidden.asked(OF_GRADIENTS.get(func))
         result = func(*args, **(kwargs or {}))
         if func in (torch.Tensor.detach, torch.detach, torch.Tensor.data.__get__):  # type: ignore[attr-defined]
             self.hidden.detached.append(weakref.ref(result))
@@ -47,7 +50,7 @@ def watched(known: Iterable[torch.Tensor]) -> Iterator[HiddenWrites]:
     :param known: parameters, buffers and inputs.
     """
     hidden = HiddenWrites(known)
-    with torch.enable_grad(), _Called(hidden), hidden:
+    with torch.enable_grad(), _Called(hidden), hidden, switches_noted(hidden.asked):
         yield hidden
 
 
@@ -71,6 +74,7 @@ class HiddenWrites(TorchDispatchMode):
         self.carrying: dict[int, StorageWeakRef] = {}  # memory of tensors that carry a gradient
         self.detached: list[weakref.ref] = []  # other names of such memory, as long as somebody has them
         self.has_gradients = True  # where the module called last
+        self.asks_layout = False  # of any tensor
         self.problems: list[Problem] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None) -> Any:
@@ -92,6 +96,14 @@ class HiddenWrites(TorchDispatchMode):
         found = func(*args, **(kwargs or {}))
         self.known |= {r.cdata: r for r in map(_memory, _tensors(found))}
         return found
+
+    def asked(self, what: str | None) -> None:
+        """Note a question of gradients; without one, a question of layouts."""
+        if what is None:
+            self.asks_layout = True
+        else:
+            hint = "ask for self.training, or for an argument or attribute of your own: changes of these are noticed"
+            self._add(what, "the answer would stay as it is in the first call", hint)
 
     def _read(self, x: torch.Tensor) -> None:
         """Look at a tensor that is read."""

@@ -63,6 +63,7 @@ class Dispatcher:
     checked: dict[Captured, set[Sizes]] = field(default_factory=dict)  # sizes with which results were compared
     told: dict[Hashable, Dynamic] = field(default_factory=dict)  # open dimensions, by kinds of arguments
     inside: Embedded | None = None  # what programs that call the module make of it
+    asks_layout: bool = False  # it asks how tensors lie in memory
 
     def __deepcopy__(self, memo: Any) -> Dispatcher:
         return Dispatcher(self.forward, self.options, hooks=copy.deepcopy(self.hooks))
@@ -74,7 +75,7 @@ class Dispatcher:
         if capturing():
             return self.forward(module, *args, **kwargs)
         refuse_transforms(type(module).__name__)
-        call = Call.of(module, args, kwargs)
+        call = Call.of(module, args, kwargs, self.asks_layout)
         refuse_tangents(type(module).__name__, (*call.inputs, *call.parameters.values()))
         recorded = torch.is_grad_enabled() and self.options.backward
         with torch.set_grad_enabled(recorded), self.device(), in_memory_of(self.options.memory_limit), pytorch_errors():
@@ -178,10 +179,12 @@ class Dispatcher:
         label = type(module).__name__
         try:
             refuse(module, call, self.options.cuda)
-            with working(f"capturing {label}"):
+            with working(f"capturing {label}"), torch.inference_mode(False):
                 with uncompiled():
                     wanted = expected(module, self.forward, call)
-                call = replace(call, stamp=stamp(module))  # the first call may fill what the module keeps in objects
+                self.asks_layout |= wanted.asks_layout
+                # the first call may fill what the module keeps in objects
+                call = replace(call, stamp=stamp(module), has_layouts=self.asks_layout)
                 key = call.key if dynamic is None else open_key(call, dynamic)
                 captured = capture(module, self.forward, call, self.options.fallback, self.hooks, dynamic)
             captured = replace(captured, outside=tuple(wanted.outside))

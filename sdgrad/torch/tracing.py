@@ -77,6 +77,9 @@ def _explained(error: Exception) -> Problem:
         said = next((line.strip(" -") for line in text if line.lstrip().startswith("- ")), message)
         hint = "leave it out of dynamic_shapes, or give a torch.export.Dim with a range that the module allows"
         return Problem("a size that is said to change", said.split(". ")[0], "", hint)
+    if "fake tensor in the exported program constant's list" in message:
+        reason = "it is the memory of another tensor, and tracing does not see what is written there"
+        return Problem("x.data", reason, _line_of(error), "take x.detach(), or write a new tensor")
     if "is not equal to" in message and "size()" in message:
         return Problem("dimensions of one name", message, "", "give dimensions that differ names of their own")
     return Problem(what, message[:300], _line_of(error), FALLBACK)

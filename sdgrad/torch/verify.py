@@ -61,11 +61,13 @@ class Expected:
     """Hold what the module itself gives, and the state of PyTorch's generator afterwards.
 
     :param outside: tensors that it reads and that are neither its own nor given, with their versions.
+    :param asks_layout: it asks how tensors lie in memory.
     """
 
     leaves: Sequence[Any]
     generator: torch.Tensor
     outside: Sequence[tuple[weakref.ref, int]]
+    asks_layout: bool
 
 
 def expected(module: nn.Module, forward: Callable, call: Call) -> Expected:
@@ -95,7 +97,7 @@ def expected(module: nn.Module, forward: Callable, call: Call) -> Expected:
         np.random.set_state(arrays)
         raise CaptureError(label, [Problem("NumPy's random numbers", "they would stay as they are in the first call")])
     leaves = [x.detach() if isinstance(x, torch.Tensor) else x for x in pytree.tree_leaves(found)]
-    return Expected(leaves, after, hidden.outside)
+    return Expected(leaves, after, hidden.outside, hidden.asks_layout)
 
 
 def _carrying(x: torch.Tensor) -> torch.Tensor:

@@ -192,3 +192,16 @@ def test_symbols_are_the_sizes_of_a_call():
     np.testing.assert_allclose(sdgrad.grad(mean)(X, X), np.tanh(X) / 4)
     with pytest.raises(sdgrad.errors.ArgumentError, match="N is 4"):
         sdgrad.grad(mean)(X, X[1:])
+
+
+# -- integers
+
+
+def test_powers_of_integers_are_exact():
+    """They were computed in double precision."""
+
+    def remainders(x, a, n):
+        return x * np.sum(a**n % 1000)
+
+    a, n = np.array([3, 5, -7, 1]), np.array([37, 25, 20, 3])
+    assert sdgrad.grad(remainders, wrt="x")(2.0, a, n) == remainders(1.0, a, n)

@@ -99,7 +99,7 @@ for _name, _operator in BINARY.items():
 
 @lowering("Pow")
 def power(b: Builder, base: Tensor, exponent: Tensor) -> Tensor:
-    """Raise to a power; integers in double precision, and what is no integer is rounded towards zero."""
+    """Raise to a power; integers to real ones in double precision, and what is no integer is rounded towards zero."""
     one = exponent.known is not None and exponent.known.size == 1 and exponent.rank <= base.rank
     if one and exponent.known is not None and base.dtype.kind == "f":
         value = exponent.known.item()
@@ -109,8 +109,9 @@ def power(b: Builder, base: Tensor, exponent: Tensor) -> Tensor:
             return base.map(lambda x: call("sqrt", x))
     if base.dtype.kind == "f":
         return base.map(lambda x, y: x ** (y if y.dtype == x.dtype else y.astype(x.dtype)), exponent)
-    rounding = "trunc" if exponent.dtype.kind == "f" else "rint"
-    return base.map(lambda x, y: call(rounding, x.astype(np.float64) ** y).astype(base.dtype), exponent)
+    if exponent.dtype.kind in "iu":
+        return base.map(lambda x, y: call("sdgrad_integer_power", x, y.astype(base.dtype)), exponent)
+    return base.map(lambda x, y: call("trunc", x.astype(np.float64) ** y).astype(base.dtype), exponent)
 
 
 @lowering("Mod")

@@ -9,10 +9,10 @@ import sympy
 from onnx import defs
 
 from sdgrad.canonicalize.stop_gradient import DETACHED
-from sdgrad.onnx_ops.families import reduction
+from sdgrad.onnx_ops.families import reduction, resize
 from sdgrad.onnx_ops.families.elementwise import named
 from sdgrad.onnx_ops.fold import EXTENTS, OWN
-from sdgrad.onnx_ops.registry import lowering
+from sdgrad.onnx_ops.registry import constant_of, lowering
 from sdgrad.record.builder import Builder
 from sdgrad.record.elements import Element, call, dim, element, where
 from sdgrad.record.tensors import Tensor
@@ -108,6 +108,29 @@ _declare_running("CumProd")
 @lowering("CumProd", domain=DOMAIN)
 def cumulative_product(b: Builder, x: Tensor, axis: Tensor) -> Tensor:
     return reduction.cumulative_product(b, x, axis, exclusive=0, reverse=0)
+
+
+def _declare_resampled() -> None:
+    formal = defs.OpSchema.FormalParameter
+    text = (
+        "Along an axis, sums of elements at known places with known factors: both are matrices, a row for each result."
+    )
+    taken = [formal("X", "T"), formal("places", "tensor(int64)"), formal("factors", "tensor(double)")]
+    given = [defs.OpSchema.Attribute("axis", defs.OpSchema.AttrType.INT, "The axis")]
+    made, types = [formal("Y", "T")], [("T", FLOATS, "real numbers")]
+    defs.register_schema(
+        defs.OpSchema(
+            "Resampled", DOMAIN, VERSION, text, inputs=taken, outputs=made, attributes=given, type_constraints=types
+        )
+    )
+
+
+_declare_resampled()
+
+
+@lowering("Resampled", domain=DOMAIN)
+def resampled(b: Builder, x: Tensor, places: Tensor, factors: Tensor, *, axis: int) -> Tensor:
+    return resize.applied(b, x, axis, constant_of(places, "places"), constant_of(factors, "factors"))
 
 
 def _declare_shape(name: str, text: str, attribute: str, kind: defs.OpSchema.AttrType) -> None:

@@ -98,17 +98,23 @@ def weights(
     return matrix
 
 
-def applied(b: Builder, x: Tensor, axis: int, matrix: np.ndarray) -> Tensor:
-    """Multiply by a sparse matrix along one axis: each result is a sum of equally many elements."""
+def sparse(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns and the values of equally many elements in each row of a matrix, all others being zero."""
     rows = [np.flatnonzero(r) for r in matrix]
     width = max(map(len, rows), default=1)
     taken = np.zeros((len(rows), width), np.int64)
     factors = np.zeros((len(rows), width), np.float64)
     for k, places in enumerate(rows):
         taken[k, : len(places)], factors[k, : len(places)] = places, matrix[k, places]
-    shape = [len(rows) if d == axis else n for d, n in enumerate(x.shape)]
+    return taken, factors
+
+
+def applied(b: Builder, x: Tensor, axis: int, taken: np.ndarray, factors: np.ndarray) -> Tensor:
+    """Multiply by a sparse matrix along one axis: each result is a sum of equally many elements."""
+    shape = [len(taken) if d == axis else n for d, n in enumerate(x.shape)]
     at = b.constant(taken)
-    if np.all((factors == 1) | (factors == 0)) and width == 1:
+    width = taken.shape[1]
+    if np.all(factors == 1) and width == 1:
         return b.compute(shape, x.dtype, lambda *i: x[(*i[:axis], at[i[axis], 0], *i[axis + 1 :])])
     by = b.constant(factors.astype(x.dtype))
 
@@ -150,9 +156,8 @@ def resize(
         at = coordinates(n, m, s, coordinate_transformation_mode, limits, precision(mode))
         if m == n and np.array_equal(at, np.arange(n)):
             continue
-        x = applied(
-            b, x, axis, weights(at, n, s, mode, nearest_mode, cubic_coeff_a, bool(antialias), bool(exclude_outside))
-        )
+        matrix = weights(at, n, s, mode, nearest_mode, cubic_coeff_a, bool(antialias), bool(exclude_outside))
+        x = applied(b, x, axis, *sparse(matrix))
         if coordinate_transformation_mode == "tf_crop_and_resize" and np.any((at < 0) | (at > n - 1)):
             outside.append((axis, (at < 0) | (at > n - 1)))
     for axis, mask in outside:
@@ -210,5 +215,5 @@ def upsample(b: Builder, x: Tensor, scales: Tensor, *, mode: str) -> Tensor:
         if s != 1:
             at = coordinates(n, enlarged(n, s), s, "asymmetric", (0, 1), precision(mode))
             rounding = "ceil" if s < 1 else "floor"
-            x = applied(b, x, axis, weights(at, n, s, mode, rounding, -0.75, False, False))
+            x = applied(b, x, axis, *sparse(weights(at, n, s, mode, rounding, -0.75, False, False)))
     return x

@@ -102,15 +102,16 @@ def grid_sample(b: Builder, x: Tensor, grid: Tensor, *, align_corners: int, mode
         at = (g + 1) * ((n - 1) / 2) if align_corners else ((g + 1) * n - 1) / 2
         if plain == "nearest":
             at = call("rint", at)
-        if padding_mode == "border" and plain != "cubic":
-            return clamped(at, 0, n - 1.0)
-        if padding_mode == "reflection" and plain != "cubic":
-            low, high = edges[d]
-            return where((at < low) | (at > high), reflected(at, low, high), at)
-        return at
+        if padding_mode == "zeros" or plain == "cubic":
+            return at
+        low, high = edges[d]
+        if padding_mode == "reflection":
+            at = where((at < low) | (at > high), reflected(at, low, high), at)
+        return where(at <= 0, 0.0, where(at >= n - 1, n - 1.0, at))  # at both ends, the derivative is zero
 
     def value(*i: sympy.Expr) -> Element:
-        return sampled(x, i[:2], [coordinate(i, d) for d in range(rank)], plain, padding_mode, edges)
+        outside = padding_mode if plain == "cubic" or padding_mode == "zeros" else "border"
+        return sampled(x, i[:2], [coordinate(i, d) for d in range(rank)], plain, outside, edges)
 
     return b.compute([*x.shape[:2], *grid.shape[1:-1]], x.dtype, value)
 

@@ -227,11 +227,22 @@ template <typename T> SDGRAD_FUNCTION T sdgrad_bit_xor(T a, T b) { return T(a ^ 
 template <typename T> SDGRAD_FUNCTION T sdgrad_bit_not(T a) { return T(-a - T(1)); }  // in two's complement
 
 // Shifts by as many bits as there are, or more, leave nothing (of negative numbers to the right: the sign).
-template <typename T> SDGRAD_FUNCTION T sdgrad_shift_left(T a, T n) {
+template <typename A, typename N> SDGRAD_FUNCTION std::common_type_t<A, N> sdgrad_shift_left(A a, N n) {
+    using T = std::common_type_t<A, N>;
     return std::uint64_t(n) >= 8 * sizeof(T) ? T(0) : T(std::make_unsigned_t<T>(a) << n);
 }
-template <typename T> SDGRAD_FUNCTION T sdgrad_shift_right(T a, T n) {
+template <typename T, typename N> SDGRAD_FUNCTION T sdgrad_shift_right(T a, N n) {
     return std::uint64_t(n) >= 8 * sizeof(T) ? (a < T(0) ? T(-1) : T(0)) : T(a >> n);
+}
+
+// A power of integers, which wraps around as their products do; of negative exponents what is whole of it.
+template <typename A, typename N> SDGRAD_FUNCTION std::common_type_t<A, N> sdgrad_integer_power(A a, N n) {
+    using T = std::common_type_t<A, N>;
+    if (n < N(0)) return a == A(1) ? T(1) : a == A(-1) ? (n % 2 ? T(-1) : T(1)) : T(0);
+    std::uint64_t result = 1, power = std::uint64_t(a);
+    for (std::uint64_t left = std::uint64_t(n); left; left >>= 1, power *= power)
+        if (left & 1) result *= power;
+    return T(result);
 }
 
 // The remainder with the sign of the divisor, as Python's and NumPy's %, infinite divisors included.

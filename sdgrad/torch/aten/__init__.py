@@ -5,6 +5,7 @@ A rule takes the graph, the type of the result, and the operation's arguments by
 
 from sdgrad.torch.aten import (  # noqa: F401
     elementwise,
+    images,
     indexing,
     networks,
     normalization,
@@ -12,6 +13,7 @@ from sdgrad.torch.aten import (  # noqa: F401
     recorded,
     recurrent,
     reductions,
+    scattering,
     shapes,
 )
 from sdgrad.torch.aten.registry import RULES, aten

@@ -107,21 +107,18 @@ for _name in SAME:
     RULES[f"{_name}.default"] = lambda g, out, self, **rest: self
 
 
-def _of_numbers(kind: str):
-    """Return the rule of an extreme that leaves out what is not a number."""
-    of_all = _binary(kind)
+def _of_numbers(comparison: str):
+    """Return the rule of an extreme that leaves out what is not a number; of two equal ones it is the first."""
 
     def rule(g: Graph, out: Type, self: Value, other: Value) -> Value:
-        found = of_all(g, out, self, other)
-        if _is_whole(out.dtype):
-            return found
         a, b = g.operand(self, out.dtype), g.operand(other, out.dtype)
-        return g.op("Where", g.op("IsNaN", a), b, g.op("Where", g.op("IsNaN", b), a, found))
+        first = g.op(comparison, a, b)
+        return g.op("Where", first if _is_whole(out.dtype) else g.op("Or", first, g.op("IsNaN", b)), a, b)
 
     return rule
 
 
-RULES["fmax.default"], RULES["fmin.default"] = _of_numbers("Max"), _of_numbers("Min")
+RULES["fmax.default"], RULES["fmin.default"] = _of_numbers("GreaterOrEqual"), _of_numbers("LessOrEqual")
 
 
 @aten("ne.Tensor", "ne.Scalar")
@@ -201,6 +198,18 @@ def _pow(g: Graph, out: Type, self: Any, exponent: Any) -> Value:
     if exponent == 0.5:
         return g.op("Sqrt", x)
     return g.op("Pow", x, g.operand(exponent, out.dtype))
+
+
+def _shift(direction: str):
+    def rule(g: Graph, out: Type, self: Any, other: Any) -> Value:
+        return g.op("BitShift", g.operand(self, out.dtype), g.operand(other, out.dtype), direction=direction)
+
+    return rule
+
+
+for _direction, _short in (("left", "__lshift__"), ("right", "__rshift__")):
+    for _name in ("Tensor", "Scalar", "Tensor_Scalar", "Scalar_Tensor"):
+        RULES[f"bitwise_{_direction}_shift.{_name}"] = RULES[f"{_short}.{_name}"] = _shift(_direction.upper())
 
 
 def _special(kind: str):

@@ -15,7 +15,7 @@ from sdgrad.torch.aten.shapes import filled
 from sdgrad.torch.graph import Graph, Type, Unsupported, Value
 
 
-def _whole(g: Graph, index: Value) -> Value:
+def as_places(g: Graph, index: Value) -> Value:
     if index.dtype == torch.bool:
         raise Unsupported("a boolean mask as an index: the size of the result depends on its content; use where")
     return g.cast(index, torch.int64)
@@ -23,7 +23,7 @@ def _whole(g: Graph, index: Value) -> Value:
 
 def in_range(g: Graph, index: Value, extent: Any) -> Value:
     """Return indices that the call has to find in an axis; PyTorch counts none of these from the end."""
-    whole = _whole(g, index)
+    whole = as_places(g, index)
     return g.op("InRange", whole, domain=OWN, extent=extent, like=whole) if isinstance(extent, int) else whole
 
 
@@ -43,7 +43,7 @@ def _embedding(
     rows = g.op("Gather", weight, in_range(g, indices, weight.shape[0]), axis=0)
     if padding_idx < 0:
         return rows
-    there = g.op("Equal", g.unsqueeze(_whole(g, indices), len(out.shape) - 1), g.constant(padding_idx, torch.int64))
+    there = g.op("Equal", g.unsqueeze(as_places(g, indices), len(out.shape) - 1), g.constant(padding_idx, torch.int64))
     return g.op("Where", there, g.op("StopGradient", rows, domain=OWN), rows)
 
 
@@ -52,7 +52,7 @@ def _index_select(g: Graph, out: Type, self: Value, dim: int, index: Value) -> V
     if not self.shape:
         return self
     axis = self.axis(dim)
-    at = in_range(g, g.reshape(_whole(g, index), [out.shape[axis]]), self.shape[axis])
+    at = in_range(g, g.reshape(as_places(g, index), [out.shape[axis]]), self.shape[axis])
     return g.op("Gather", self, at, axis=axis)
 
 
@@ -68,7 +68,7 @@ def _front(
     g: Graph, indices: Sequence[Value | None], shape: Sequence[int]
 ) -> tuple[list[int], list[int], Value, list[int], int]:
     """Of an index tuple: indexed axes, the others, coordinates (.., axes), their extents, and where these go."""
-    given = [None if i is None else _whole(g, i) for i in indices]
+    given = [None if i is None else as_places(g, i) for i in indices]
     axes = [k for k, i in enumerate(given) if i is not None]
     others = [k for k in range(len(shape)) if k not in axes]
     extents = list(broadcast_shape(*(i.shape for i in given if i is not None)))
@@ -84,7 +84,7 @@ def _index(g: Graph, out: Type, self: Value, indices: Sequence[Value | None]) ->
     some = [(k, i) for k, i in enumerate(indices) if i is not None]
     if len(some) == 1:
         axis, index = some[0]
-        return g.op("Gather", self, _whole(g, index), axis=axis)
+        return g.op("Gather", self, as_places(g, index), axis=axis)
     axes, others, places, extents, at = _front(g, indices, self.shape)
     found = g.op("GatherND", g.transpose(self, [*axes, *others]), places)
     count = len(extents)
@@ -118,71 +118,6 @@ def _index_put(
         reduction="add" if accumulate else None,
     )
     return g.transpose(written, list(np.argsort(order)))
-
-
-def _part(g: Graph, src: Value, shape: Sequence[int]) -> Value:
-    """As much of a tensor as an index uses."""
-    for axis, (n, m) in enumerate(zip(src.shape, shape, strict=True)):
-        if n != m:
-            src = Value(g.slice(src, axis, 0, m).name, (*src.shape[:axis], m, *src.shape[axis + 1 :]), src.dtype)
-    return src
-
-
-def _scattered(
-    g: Graph, out: Type, self: Value, dim: int, index: Value, src: Value, reduction: str | None = None
-) -> Value:
-    if not out.shape:
-        found = _scattered(
-            g, Type((1,), out.dtype), g.reshape(self, [1]), 0, g.reshape(index, [1]), g.reshape(src, [1]), reduction
-        )
-        return g.reshape(found, [])
-    src = _part(g, g.cast(src, out.dtype), index.shape)
-    axis = dim % len(out.shape)
-    return g.op("ScatterElements", self, in_range(g, index, out.shape[axis]), src, axis=axis, reduction=reduction)
-
-
-@aten("scatter.src")
-def _scatter(g: Graph, out: Type, self: Value, dim: int, index: Value, src: Value) -> Value:
-    return _scattered(g, out, self, dim, index, src)
-
-
-@aten("scatter.value")
-def _scatter_value(g: Graph, out: Type, self: Value, dim: int, index: Value, value: Any) -> Value:
-    src = filled(g, Type(index.shape, out.dtype), value)
-    return _scattered(g, out, self, dim, index, Value(src.name, index.shape, out.dtype))
-
-
-@aten("scatter_add.default")
-def _scatter_add(g: Graph, out: Type, self: Value, dim: int, index: Value, src: Value) -> Value:
-    return _scattered(g, out, self, dim, index, src, "add")
-
-
-@aten("scatter_reduce.two")
-def _scatter_reduce(
-    g: Graph, out: Type, self: Value, dim: int, index: Value, src: Value, reduce: str, include_self: bool = True
-) -> Value:
-    known = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
-    if reduce not in known or not include_self:
-        raise Unsupported(f"reduce='{reduce}', include_self={include_self}")
-    return _scattered(g, out, self, dim, index, src, known[reduce])
-
-
-def _along(g: Graph, index: Value, shape: Sequence[int], axis: int) -> Value:
-    """A one-dimensional index as one for every element."""
-    line = g.reshape(_whole(g, index), [-1 if k == axis else 1 for k in range(len(shape))])
-    return Value(g.op("Expand", line, g.integers(shape)).name, tuple(shape), torch.int64)
-
-
-@aten("index_add.default")
-def _index_add(g: Graph, out: Type, self: Value, dim: int, index: Value, source: Value, alpha: Any = 1) -> Value:
-    if alpha != 1:
-        source = Value(g.op("Mul", source, g.constant(alpha, out.dtype)).name, source.shape, out.dtype)
-    return _scattered(g, out, self, dim, _along(g, index, source.shape, self.axis(dim)), source, "add")
-
-
-@aten("index_copy.default")
-def _index_copy(g: Graph, out: Type, self: Value, dim: int, index: Value, source: Value) -> Value:
-    return _scattered(g, out, self, dim, _along(g, index, source.shape, self.axis(dim)), source)
 
 
 @aten("topk.default")
@@ -235,8 +170,8 @@ def _embedding_bag(
         raise Unsupported("scale_grad_by_freq, sparse gradients and mode='max'")
     bags, width = out[0].shape
     count = indices.shape[0]
-    at = _whole(g, indices)
-    begins = g.op("LessOrEqual", g.unsqueeze(_whole(g, offsets), 0), g.unsqueeze(g.positions(count), 1))
+    at = as_places(g, indices)
+    begins = g.op("LessOrEqual", g.unsqueeze(as_places(g, offsets), 0), g.unsqueeze(g.positions(count), 1))
     begun = g.reduce("ReduceSum", Value(g.cast(begins, torch.int64).name, (count, 0)), [1], False)
     bag = g.op("Sub", begun, g.constant(1, torch.int64))
     rows = g.op("Gather", weight, at, axis=0)

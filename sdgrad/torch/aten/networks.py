@@ -1,7 +1,8 @@
-"""Translate convolutions, pooling, softmax, losses, and images of other sizes."""
+"""Translate convolutions, pooling, softmax and losses."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -125,6 +126,11 @@ for _rank in (1, 2, 3):
     RULES[f"avg_pool{_rank}d.default"] = _average_pool(_rank)
 
 
+def _windows(n: int, m: int) -> list[np.ndarray]:
+    """Return the places of windows that divide an axis into parts."""
+    return [np.arange(k * n // m, -(-(k + 1) * n // m)) for k in range(m)]
+
+
 def _adaptive_average(rank: int):
     """Return means of windows that divide each axis into a given number of parts."""
 
@@ -138,10 +144,7 @@ def _adaptive_average(rank: int):
                 x = g.reduce("ReduceMean", Value(x.name, self.shape, self.dtype), [axis], True)
                 continue
             n, m = numbers([self.shape[axis], out.shape[axis]])
-            first = np.arange(m) * n // m
-            last = -(-(np.arange(m) + 1) * n // m)
-            k = np.arange(n)[:, None]
-            matrix = ((k >= first) & (k < last)) / (last - first)
+            matrix = np.stack([np.isin(np.arange(n), w) / len(w) for w in _windows(n, m)], 1)
             if n % m == 0:
                 wide = g.reshape(x, [*x.shape[:axis], m, n // m, *x.shape[axis + 1 :]])
                 x = g.reduce("ReduceMean", wide, [axis + 1], False)
@@ -162,20 +165,22 @@ for _rank in (1, 2, 3):
 
 
 def _adaptive_max(rank: int):
-    """Return maxima of windows that divide each axis into a given number of parts."""
+    """Return maxima of windows that divide each axis into a given number of parts, and where they are."""
 
     def rule(g: Graph, out: Sequence[Type], self: Value, output_size: Sequence[int]) -> tuple[Value, Value]:
         """The windows of the average; those that are shorter repeat their last element."""
-        x = self
-        for axis in range(self.rank - rank, self.rank):
-            n, m = numbers([self.shape[axis], out[0].shape[axis]])
-            first = np.arange(m) * n // m
-            last = -(-(np.arange(m) + 1) * n // m)
-            places = np.minimum(first[:, None] + np.arange((last - first).max()), last[:, None] - 1)
-            wide = g.op("Gather", x, g.constant(places.astype(np.int64)), axis=axis)
-            found = g.op("ReduceMax", wide, g.integers([axis + 1]), keepdims=0)
-            x = Value(found.name, (*x.shape[:axis], m, *x.shape[axis + 1 :]), self.dtype)
-        return x, Value("")
+        extents, counts = numbers(self.shape[-rank:]), numbers(out[0].shape[-rank:])
+        along = [_windows(n, m) for n, m in zip(extents, counts, strict=True)]
+        each = [np.ravel_multi_index(np.ix_(*w), extents).ravel() for w in itertools.product(*along)]
+        width = max(map(len, each), default=0)
+        places = np.array([np.pad(w, (0, width - len(w)), "edge") for w in each], np.int64).reshape(-1, width)
+        lead = self.shape[:-rank]
+        wide = g.op("Gather", g.reshape(self, [*lead, product(extents)]), g.constant(places), axis=len(lead))
+        at = g.op("ArgMax", wide, axis=len(lead) + 1, keepdims=1)
+        largest = g.op("GatherElements", wide, at, axis=len(lead) + 1)
+        first = g.constant(np.arange(len(places))[:, None] * width)
+        found = g.op("Gather", g.constant(places.ravel()), g.op("Add", at, first), axis=0)
+        return g.reshape(largest, out[0].shape), g.reshape(found, out[1].shape)
 
     return rule
 
@@ -218,63 +223,6 @@ def _nll_loss(
 RULES["nll_loss2d_forward.default"] = _nll_loss
 
 
-def _nearest(rank: int):
-    def rule(g: Graph, out: Type, input: Value | None = None, output_size: Any = None, **more: Any) -> Value:
-        x = input if input is not None else more["self"]
-        return g.op(
-            "Resize", x, None, None, g.integers(out.shape), mode="nearest",
-            coordinate_transformation_mode="asymmetric", nearest_mode="floor",
-        )  # fmt: skip
-
-    return rule
-
-
-for _rank in (1, 2, 3):
-    for _overload in ("default", "vec"):
-        RULES[f"upsample_nearest{_rank}d.{_overload}"] = _nearest(_rank)
-
-
-def _interpolated(mode: str):
-    """Resize an image by interpolation."""
-
-    def rule(
-        g: Graph,
-        out: Type,
-        input: Value | None = None,
-        output_size: Any = None,
-        align_corners: bool = False,
-        **more: Any,
-    ) -> Value:
-        x = input if input is not None else more["self"]
-        how = "align_corners" if align_corners else "pytorch_half_pixel"
-        given: dict[str, Any] = {"cubic_coeff_a": -0.75} if mode == "cubic" else {}
-        return g.op(
-            "Resize", x, None, None, g.integers(out.shape), mode=mode, coordinate_transformation_mode=how, **given
-        )
-
-    return rule
-
-
-for _name, _mode in (
-    ("linear1d", "linear"),
-    ("bilinear2d", "linear"),
-    ("trilinear3d", "linear"),
-    ("bicubic2d", "cubic"),
-):
-    for _overload in ("default", "vec"):
-        RULES[f"upsample_{_name}.{_overload}"] = _interpolated(_mode)
-
-
 @aten("pixel_shuffle.default")
 def _pixel_shuffle(g: Graph, out: Type, self: Value, upscale_factor: int) -> Value:
     return g.op("DepthToSpace", self, blocksize=upscale_factor, mode="CRD")
-
-
-@aten("grid_sampler_2d.default", "grid_sampler_3d.default")
-def _grid_sampler(
-    g: Graph, out: Type, input: Value, grid: Value, interpolation_mode: int, padding_mode: int, align_corners: bool
-) -> Value:
-    return g.op(
-        "GridSample", input, grid, mode=("linear", "nearest", "cubic")[interpolation_mode],
-        padding_mode=("zeros", "border", "reflection")[padding_mode], align_corners=int(align_corners),
-    )  # fmt: skip

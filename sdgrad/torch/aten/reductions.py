@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from sdgrad.onnx_ops.families.extra import DOMAIN as OWN
 from sdgrad.record.elements import product
 from sdgrad.torch.aten.registry import RULES, aten
-from sdgrad.torch.graph import Graph, Type, Value
+from sdgrad.torch.graph import Graph, Type, Value, numbers
 
 PLAIN = {"sum": "ReduceSum", "mean": "ReduceMean", "prod": "ReduceProd", "amax": "ReduceMax", "amin": "ReduceMin"}
 OVERLOADS = ("default", "dim_IntList", "dim", "dim_int")
@@ -149,10 +150,13 @@ def norm(g: Graph, x: Value, order: float, dim: Any, keep: bool) -> Value:
             _axes(dim),
             keep,
         )
-    total = g.reduce("ReduceSum", g.op("Pow", size, g.constant(order, x.dtype), like=x), _axes(dim), keep)
-    there = g.op("Greater", total, g.constant(0, x.dtype))
-    safe = g.op("Where", there, total, g.constant(1, x.dtype))
-    return g.op("Where", there, g.op("Pow", safe, g.constant(1 / order, x.dtype)), g.constant(0, x.dtype))
+    nothing = g.constant(0, x.dtype)
+    powers = g.op("Pow", size, g.constant(order, x.dtype), like=x)
+    if 0 < order < 1:  # whose derivative at zero is infinite
+        powers = g.op("Where", g.op("Equal", size, nothing), nothing, powers, like=x)
+    total = g.reduce("ReduceSum", powers, _axes(dim), keep)
+    root = g.op("Pow", total, g.constant(1 / order, x.dtype))
+    return g.op("Where", g.op("Equal", total, nothing), nothing, root)
 
 
 @aten("linalg_vector_norm.default")
@@ -165,4 +169,24 @@ def _vector_norm(
 @aten("_cdist_forward.default", "cdist.default")
 def _cdist(g: Graph, out: Type, x1: Value, x2: Value, p: float = 2.0, compute_mode: Any = None) -> Value:
     apart = g.op("Sub", g.unsqueeze(x1, x1.rank - 1), g.unsqueeze(x2, x2.rank - 2))
-    return norm(g, Value(apart.name, (*out.shape, x1.shape[-1]), out.dtype), p, [-1], False)
+    return _length(g, Value(apart.name, (*out.shape, x1.shape[-1]), out.dtype), p)
+
+
+@aten("_pdist_forward.default")
+def _pdist(g: Graph, out: Type, self: Value, p: float = 2.0) -> Value:
+    (count,) = numbers([self.shape[0]])
+    first, second = (g.constant(k) for k in np.triu_indices(count, 1))
+    apart = g.op("Sub", g.op("Gather", self, first, axis=0), g.op("Gather", self, second, axis=0))
+    return _length(g, Value(apart.name, (*out.shape, self.shape[1]), out.dtype), p)
+
+
+def _length(g: Graph, x: Value, order: float) -> Value:
+    """Return norms of rows, of which the largest coordinates do not share a derivative: each has all of it."""
+    if order != float("inf"):
+        return norm(g, x, order, [-1], False)
+    size = g.op("Abs", x, like=x)
+    fixed = g.op("StopGradient", size, domain=OWN, like=x)
+    largest = g.reduce("ReduceMax", fixed, [-1], True)
+    change = g.op("Sub", size, fixed)  # zero, with a derivative
+    passed = g.op("Where", g.op("Equal", fixed, largest), change, g.constant(0, x.dtype), like=x)
+    return g.op("Add", g.reduce("ReduceSum", passed, [-1], False), g.reduce("ReduceMax", fixed, [-1], False))
