@@ -208,9 +208,21 @@ def results_in_place_of_buffers(x):
 
 
 @case
+def sums_over_the_ranks_before(x):
+    y, z = np.empty(n), np.cos(x)
+    comm.Scan(np.sin(x) * (rank + 1), y)
+    comm.Exscan(x * y, z)  # that of the first rank stays as it is
+    comm.Scan(MPI.IN_PLACE, z)
+    comm.Exscan(MPI.IN_PLACE, y)
+    before = comm.exscan(x[0] * x[1])
+    return 0.1 * x * z + y * y + comm.scan(np.sum(np.sin(x))) + (before * x if rank else 0)
+
+
+@case
 def some_of_the_ranks(x):
     y = np.empty(n)
     halves.Allreduce(np.sin(x), y)
+    line.Scan(x * y, y)
     return x * y * comm.allreduce(x[0])
 
 

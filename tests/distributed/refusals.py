@@ -51,6 +51,18 @@ def probe(x):
 
 
 @case
+def largest_before(x):
+    y = np.zeros(4)
+    comm.Scan(x, y, op=MPI.MAX)
+    return np.sum(y)
+
+
+@case
+def largest_array_before(x):
+    return np.sum(comm.scan(x, op=MPI.MAX))
+
+
+@case
 def of_types(x):
     comm.Alltoallw(x, np.zeros(8))
     return np.sum(x)

@@ -55,6 +55,8 @@ REFUSED = {
     "pickled": "comm.bcast is not recorded: write comm.Bcast of an array",
     "waits_elsewhere": "comm.Iallreduce is not recorded: write comm.Allreduce, which waits",
     "probe": "comm.Probe is not recorded: write a Recv of an array whose size is known",
+    "largest_before": "Scan with MPI.MAX has no derivative here: write Allgather, and combine the rows",
+    "largest_array_before": "comm.scan compares whole arrays by MPI.MAX: write comm.Scan",
     "of_types": "comm.Alltoallw is not recorded: write it outside of the function",
     "other_type": "comm.Allreduce sends float64 and receives float32: convert one of them",
     "other_size": "comm.Allreduce sends an array of 4 elements, and needs 3",
