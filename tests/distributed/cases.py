@@ -106,6 +106,25 @@ def halo_that_is_computed_again(x):
 
 
 @case
+def checks_in_what_is_computed_again(x):
+    """The rank that a message goes to is computed, and has to be one: the check runs no message twice."""
+
+    def step(u):
+        if rank == 1:
+            for k in range(size):
+                if k != 1:
+                    comm.Send(u * (k + 0.5), dest=k, tag=k)
+            return u * 0.9
+        y = np.empty(n)
+        comm.Recv(y, source=1, tag=rank)
+        return 0.9 * np.sin(y) * u
+
+    for _ in range(3):
+        x = sdgrad.checkpoint(step)(x)
+    return x
+
+
+@case
 def overlap(x):
     below, above = np.empty(n), np.empty(n)
     requests = [

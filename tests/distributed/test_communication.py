@@ -13,16 +13,10 @@ LIMITS = {
 }
 TWICE = (
     *("messages_with_tags", "messages_out_of_order", "whoever_sends", "ring", "halo", "halo_that_is_computed_again"),
-    *("overlap", "broadcasts", "sums", "extremes", "products", "products_of_complex_numbers"),
-    *("scatters_and_gathers", "parts_of_several_lengths", "gathers_for_all", "transposes"),
-    *(
-        "sums_over_the_ranks_before",
-        "results_in_place_of_buffers",
-        "some_of_the_ranks",
-        "loop_until_all_agree",
-        "loop_that_never_runs",
-    ),
-    "a_value_that_one_rank_only_has",
+    *("checks_in_what_is_computed_again", "overlap", "broadcasts", "sums", "extremes", "products"),
+    *("products_of_complex_numbers", "scatters_and_gathers", "parts_of_several_lengths", "gathers_for_all"),
+    *("transposes", "sums_over_the_ranks_before", "results_in_place_of_buffers", "some_of_the_ranks"),
+    *("loop_until_all_agree", "loop_that_never_runs", "a_value_that_one_rank_only_has"),
 )
 ONCE = ("messages_out_of_order", "whoever_sends", "halo", "extremes", "products", "parts_of_several_lengths")
 SCANS = "sums_over_the_ranks_before"
