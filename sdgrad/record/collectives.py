@@ -20,7 +20,8 @@ from sdgrad.runtime.libraries.communication import OPERATORS
 def _operator(op: Any) -> str:
     found = next((name for name in OPERATORS if getattr(MPI, name) == op), None)
     if found is None:
-        raise ParseError(f"an operator of a recorded function is one of MPI.{', '.join(OPERATORS)}")
+        told = "for others write comm.allgather, and combine what comes (np.min, np.argmin, ..)"
+        raise ParseError(f"an operator of a recorded function is one of MPI.{', '.join(OPERATORS)}: {told}")
     return found
 
 
@@ -285,9 +286,12 @@ INSTEAD = {
         for n in ("allreduce", "bcast", "reduce", "allgather", "alltoall")
     },
     **dict.fromkeys(("Probe", "Iprobe", "probe", "iprobe"), "a Recv of an array whose size is known"),
+    "Abort": "raise, which ends all ranks of `python -m mpi4py`",
+    **dict.fromkeys(("Send_init", "Recv_init"), "comm.Isend and comm.Irecv"),
 }
 """What to write in place of a call without a rule: pickled objects have no size, nor a derivative."""
-KNOWN = re.compile(r"Get_|Is_|Cart_map|Graph_map|Compare|Shift|Set_name|Abort|py2f|f2py|toint|from")
+NEIGHBOURS = "comm.Irecv and comm.Isend with each of the neighbours, and MPI.Request.Waitall"
+KNOWN = re.compile(r"Get_|Is_|Cart_map|Graph_map|Compare|Shift|Set_name|py2f|f2py|toint|from")
 """How the names of methods begin that ask for what is known when a function is recorded, and move nothing."""
 
 
@@ -311,7 +315,8 @@ def _refuse_others() -> None:
             method = getattr(kind, name)
             if not callable(method) or method in FUNCTIONS or KNOWN.match(name):
                 continue
-            told = f"comm.{name} is not recorded: write {INSTEAD.get(name, 'it outside of the function')}"
+            others = NEIGHBOURS if name.lower().lstrip("i").startswith("neighbor") else "it outside of the function"
+            told = f"comm.{name} is not recorded: write {INSTEAD.get(name, others)}"
             made = f"comm.{name} in a recorded function: make communicators outside of it"
             _refused(method, made if name in MAKING else told)
 
