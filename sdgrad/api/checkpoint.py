@@ -22,8 +22,10 @@ from sdgrad.api.vjp import pullback_with_places
 from sdgrad.convert.callables import is_filled, name_of, python_function
 from sdgrad.errors import ArgumentError
 from sdgrad.program.custom_rule import COTANGENT, TANGENT, CustomRule
+from sdgrad.program.naming import STATUS
 from sdgrad.program.tree import Node, writes
 from sdgrad.record.calls import works_inside
+from sdgrad.record.checks import apart, take_over
 from sdgrad.record.custom import Variables, put
 from sdgrad.record.functions.creation import duplicate
 from sdgrad.record.kept_results import DOTS, Kept
@@ -114,7 +116,6 @@ class Checkpointed(OfFunction):
                 raise ArgumentError(_nothing_kept(self.f, self.policy))
             given = Call.of(Taking(self.f, self.policy), (kept, *args), kwargs)
             again = ClosedFunction.of_call(given, given.nests[KEPT].names)
-        first.check()
         found = Recomputed(first, again).recorded(recorder, name_of(self.f))
         return again.signature.nested(found)
 
@@ -233,8 +234,8 @@ class Recomputed:
         names = tuple(f"operand_{k}" for k in range(len(given[1])))
         for n, value in zip(names, given[1], strict=True):
             variables.add(n, own[id(value)])
-        with recorder.inside(block):
-            tensors = [_in_memory(recorder, k, v) for k, v in enumerate(self.first(*before))]
+        with recorder.inside(block), apart(recorder) as (checks, status):
+            tensors = [_in_memory(recorder, k, v) for k, v in enumerate(self.first.checked(*before))]
         for k, tensor in enumerate(tensors):
             variables.operands[f"result_{k}"] = variables.operand(tensor, not tensor.shape)
         results = tuple(f"result_{k}" for k in range(len(tensors)))
@@ -242,10 +243,16 @@ class Recomputed:
         asked = tuple(n for n in names if n in variables.operands or n in variables.symbols)
         moved = tuple(n for n in names if n in variables.operands and _kind(recorder, variables, n) in "fc")
         smooth = tuple(t.dtype.kind in "fc" for t in tensors[:count])
-        pull = Again(self.again, names, asked, moved, results[:count], smooth, results[count:])
+        own_checks = (STATUS,) if checks.errors else ()
+        for n in own_checks:
+            variables.operands[n] = variables.operand(status, True)
+        smooth += tuple(False for _ in own_checks)
+        pull = Again(self.again, names, asked, moved, results[:count] + own_checks, smooth, results[count:])
         push = None if self.again.variables else AgainForwards(*vars(pull).values())
-        rule = CustomRule(name, names, vjp=pull, jvp=push, results=results)
+        rule = CustomRule(name, names, vjp=pull, jvp=push, results=results + own_checks)
         recorder.append(variables.call(rule, block))
+        if own_checks:
+            take_over(recorder, checks, status)
         return [recorder.array(t) if t.shape else recorder.read(t, ()) for t in tensors[:count]]
 
 

@@ -2,7 +2,8 @@
 
 A program on P ranks is one function of all ranks' inputs, and a communication a linear map between their memories. Its
 adjoint is the transpose: what was sent comes back and is added, what was received goes back and is cleared; a broadcast
-becomes a sum, a sum a broadcast, and a sum that all ranks get stays one. Maxima, minima and products are linear at the
+becomes a sum, a sum a broadcast, and a sum that all ranks get stays one; sums over the ranks before become sums over
+those after. Maxima, minima and products are linear at the
 values that all ranks have. A rank takes part whether or not a derivative passes here: others cannot know.
 
 A communication that takes its time has two nodes, and its adjoint too: it starts where the primal one ended.
@@ -37,6 +38,8 @@ TRANSPOSED = {
     "allgather": "reduce_scatter",
     "reduce_scatter": "allgather",
     "all_to_all": "all_to_all",
+    "scan": "scan",
+    "exscan": "exscan",
     "start_send": "end_receive",
     "end_receive": "start_send",
     "start_receive": "end_send",
@@ -44,15 +47,21 @@ TRANSPOSED = {
 }
 """The adjoint of each kind, where it sums; of a barrier there is none."""
 NONLINEAR = ("PROD", "MIN", "MAX")
+SUMS = {"reduce_scatter": "Reduce_scatter", "scan": "Scan", "exscan": "Exscan"}
+"""Kinds that have derivatives where they sum, by what mpi4py calls them."""
 OTHERS = "multiply, add, or take the largest or the smallest: MPI.SUM, PROD, MIN, MAX"
 
 
 def _applies(call: NodeCall, program: Program) -> str | None:
     node = call.node
-    if not _is_float(call, program) or node.kind not in ("reduce", "allreduce", "reduce_scatter"):
+    if not _is_float(call, program) or node.kind not in (*SUMS, "reduce", "allreduce"):
         return None
-    if node.operator != "SUM" and (node.operator not in NONLINEAR or node.kind == "reduce_scatter"):
-        return f"MPI.{node.operator} has no derivative here: {OTHERS}; Reduce_scatter takes MPI.SUM"
+    if node.operator != "SUM" and node.kind in SUMS:
+        return (
+            f"{SUMS[node.kind]} with MPI.{node.operator} has no derivative here: write Allgather, and combine the rows"
+        )
+    if node.operator not in ("SUM", *NONLINEAR):
+        return f"MPI.{node.operator} has no derivative here: {OTHERS}"
     return None
 
 
@@ -180,7 +189,8 @@ def _transposed(writer: Writer) -> None:
     if node.kind == "start_send":
         inputs |= _flight(context)
     lists = (node.own, node.counts) if node.kind == "all_to_all" else (node.counts, [])
-    writer.call(kind, inputs, outputs, root=node.root, counts=lists[0], own=lists[1], **facts)
+    facts |= {"root": node.root, "counts": lists[0], "own": lists[1], "backwards": not node.backwards}
+    writer.call(kind, inputs, outputs, **facts)
     if has_x:
         build.elementwise(build.target("_x"), "a", "sum", a=outputs["_y"])
 
@@ -252,8 +262,8 @@ def _forward(context: TangentContext) -> list[Node]:
         conj = kind_of(build.dtype(partial)) == "complex"
         build.elementwise(own, "a * conj(b)" if conj else "a * b", a=inputs["_x"], b=partial)
         inputs["_x"] = own
-    lists = {"counts": node.counts, "own": node.own, "to": node.to, "source": node.source}
-    writer.call(node.kind, inputs, outputs, root=node.root, **lists)
+    facts = {"counts": node.counts, "own": node.own, "to": node.to, "source": node.source, "root": node.root}
+    writer.call(node.kind, inputs, outputs, **facts, backwards=node.backwards)
     return build.nodes
 
 

@@ -6,7 +6,8 @@ the one that was recorded first: numbers count down.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,19 @@ def fail_with(recorder: Recorder, failed: Any, number: Any) -> None:
         number = compute("{1} if {0} else 0", [failed, number], [np.dtype(bool), WHOLE], WHOLE)
     name = recorder.named(recorder.element(number, WHOLE))
     recorder.add(Store(recorder.checks[0].container, SCALAR, name, "max"))
+
+
+@contextmanager
+def apart(recorder: Recorder) -> Iterator[tuple[Checks, Tensor]]:
+    """Let checks leave their numbers in memory of their own: a node has it among its results (:func:`take_over`)."""
+    status = recorder.declare("status", (), WHOLE)
+    recorder.write(status, (), 0)
+    made: list[BaseException] = []
+    before, recorder.checks = recorder.checks, (status, made)
+    try:
+        yield Checks(made), status
+    finally:
+        recorder.checks = before
 
 
 def agree(recorder: Recorder, *shapes: Sequence[Any]) -> None:

@@ -20,7 +20,8 @@ from sdgrad.runtime.libraries.communication import OPERATORS
 def _operator(op: Any) -> str:
     found = next((name for name in OPERATORS if getattr(MPI, name) == op), None)
     if found is None:
-        raise ParseError(f"an operator of a recorded function is one of MPI.{', '.join(OPERATORS)}")
+        told = "for others write comm.allgather, and combine what comes (np.min, np.argmin, ..)"
+        raise ParseError(f"an operator of a recorded function is one of MPI.{', '.join(OPERATORS)}: {told}")
     return found
 
 
@@ -192,6 +193,25 @@ def _reduce_scatter(comm: MPI.Comm, sendbuf: Any, recvbuf: Any, counts: list[int
     _result(group, recvbuf, "Reduce_scatter", "reduce_scatter", given, **facts)
 
 
+@of_comm("Scan")
+def scan(comm: MPI.Comm, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> None:
+    """Record a sum over the ranks before this one, and this one."""
+    group = group_of(comm)
+    given = {"_x": group.message(_given(sendbuf, recvbuf))}
+    _result(group, recvbuf, "Scan", "scan", given, operator=_operator(op))
+
+
+@of_comm("Exscan")
+def exscan(comm: MPI.Comm, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> None:
+    """Record a sum over the ranks before this one; before the first there is none, and its array stays as it is."""
+    group = group_of(comm)
+    x = group.message(_given(sendbuf, recvbuf))
+    if group.rank:
+        _result(group, recvbuf, "Exscan", "exscan", {"_x": x}, operator=_operator(op))
+    else:
+        group.record("exscan", {"_x": x}, {"_y": group.room(x.shape, x.dtype)}, operator=_operator(op))
+
+
 @of_comm("Alltoall", "Alltoallv")
 def all_to_all(comm: MPI.Comm, sendbuf: Any, recvbuf: Any) -> None:
     """Record that each rank sends a part of its array to each."""
@@ -204,27 +224,45 @@ def all_to_all(comm: MPI.Comm, sendbuf: Any, recvbuf: Any) -> None:
 @of_comm("allreduce")
 def allreduced(comm: MPI.Comm, sendobj: Any, op: Any = MPI.SUM) -> Any:
     """Record a sum over the ranks, and return it to all: of numbers, or of arrays, element by element."""
-    group, x = _sent(comm, sendobj, op)
+    return _returned(comm, "allreduce", sendobj, op)
+
+
+@of_comm("scan")
+def scanned(comm: MPI.Comm, sendobj: Any, op: Any = MPI.SUM) -> Any:
+    """Record a sum over the ranks before this one, and this one, and return it."""
+    return _returned(comm, "scan", sendobj, op)
+
+
+@of_comm("exscan")
+def exclusively_scanned(comm: MPI.Comm, sendobj: Any, op: Any = MPI.SUM) -> Any:
+    """Record a sum over the ranks before this one, and return it; None to the first."""
+    found = _returned(comm, "exscan", sendobj, op)
+    return found if comm.Get_rank() else None
+
+
+def _returned(comm: MPI.Comm, kind: str, value: Any, op: Any) -> Any:
+    """Record a communication of which each rank gets a result like what it sends."""
+    group, x = _sent(comm, kind, value, op)
     found = group.room(x.shape, x.dtype)
-    group.record("allreduce", {"_x": x}, {"_y": found}, operator=_operator(op))
+    group.record(kind, {"_x": x}, {"_y": found}, operator=_operator(op))
     return group.value(found)
 
 
 @of_comm("reduce")
 def reduced(comm: MPI.Comm, sendobj: Any, op: Any = MPI.SUM, root: int = 0) -> Any:
     """Record a sum over the ranks, and return it to the root; None to the others."""
-    group, x = _sent(comm, sendobj, op)
+    group, x = _sent(comm, "reduce", sendobj, op)
     outputs = {"_y": group.room(x.shape, x.dtype)} if group.rank == root else {}
     group.record("reduce", {"_x": x}, outputs, root=int(root), operator=_operator(op))
     return group.value(outputs["_y"]) if outputs else None
 
 
-def _sent(comm: MPI.Comm, value: Any, op: Any) -> tuple[Group, Any]:
+def _sent(comm: MPI.Comm, kind: str, value: Any, op: Any) -> tuple[Group, Any]:
     """Return a value as a message; of arrays Python has no largest."""
     group = group_of(comm)
     x = group.message(value)
     if x.shape and _operator(op) in ("MIN", "MAX"):
-        raise ParseError(f"comm.allreduce compares whole arrays by MPI.{_operator(op)}: write comm.Allreduce")
+        raise ParseError(f"comm.{kind} compares whole arrays by MPI.{_operator(op)}: write comm.{kind.capitalize()}")
     return group, x
 
 
@@ -241,7 +279,6 @@ def all_gathered(comm: MPI.Comm, sendobj: Any) -> list[Any]:
 
 
 INSTEAD = {
-    **dict.fromkeys(("Scan", "Exscan", "scan", "exscan"), "comm.Allgather, and add the first rows"),
     **{n: f"comm.{n.capitalize()} of an array" for n in ("send", "recv", "bcast", "scatter", "gather", "alltoall")},
     **{n: f"comm.{n.capitalize()} of an array" for n in ("isend", "irecv", "issend", "ibsend", "sendrecv")},
     **{
@@ -249,9 +286,12 @@ INSTEAD = {
         for n in ("allreduce", "bcast", "reduce", "allgather", "alltoall")
     },
     **dict.fromkeys(("Probe", "Iprobe", "probe", "iprobe"), "a Recv of an array whose size is known"),
+    "Abort": "raise, which ends all ranks of `python -m mpi4py`",
+    **dict.fromkeys(("Send_init", "Recv_init"), "comm.Isend and comm.Irecv"),
 }
 """What to write in place of a call without a rule: pickled objects have no size, nor a derivative."""
-KNOWN = re.compile(r"Get_|Is_|Cart_map|Graph_map|Compare|Shift|Set_name|Abort|py2f|f2py|toint|from")
+NEIGHBOURS = "comm.Irecv and comm.Isend with each of the neighbours, and MPI.Request.Waitall"
+KNOWN = re.compile(r"Get_|Is_|Cart_map|Graph_map|Compare|Shift|Set_name|py2f|f2py|toint|from")
 """How the names of methods begin that ask for what is known when a function is recorded, and move nothing."""
 
 
@@ -275,7 +315,8 @@ def _refuse_others() -> None:
             method = getattr(kind, name)
             if not callable(method) or method in FUNCTIONS or KNOWN.match(name):
                 continue
-            told = f"comm.{name} is not recorded: write {INSTEAD.get(name, 'it outside of the function')}"
+            others = NEIGHBOURS if name.lower().lstrip("i").startswith("neighbor") else "it outside of the function"
+            told = f"comm.{name} is not recorded: write {INSTEAD.get(name, others)}"
             made = f"comm.{name} in a recorded function: make communicators outside of it"
             _refused(method, made if name in MAKING else told)
 

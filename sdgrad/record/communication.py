@@ -106,7 +106,9 @@ def buffer_of(value: Any) -> Any:
     :raises ParseError: it is only a part of the array, by a count; or none is named.
     """
     if isinstance(value, type(MPI.IN_PLACE)):
-        raise ParseError("MPI.IN_PLACE is recorded in Reduce and Allreduce only: send an array of its own")
+        raise ParseError(
+            "MPI.IN_PLACE is recorded in Reduce, Allreduce, Scan and Exscan only: send an array of its own"
+        )
     if not isinstance(value, (list, tuple)):
         return value
     first, *rest = value

@@ -202,6 +202,17 @@ def wait_for_all(kind: type, requests: Sequence[Any], statuses: Any = None) -> b
     return True
 
 
+def _refuse_to_ask(name: str) -> None:
+    @rule(vars(MPI.Request)[name].__func__, aliases=True)
+    def refuse(kind: type, requests: Any, *args: Any, **kwargs: Any) -> Any:
+        raise ParseError(f"MPI.Request.{name} is not recorded: write MPI.Request.Waitall(requests)")
+
+
+for _name in ("Waitany", "Waitsome", "Testall", "Testany", "Testsome"):
+    _refuse_to_ask(_name)
+    _refuse_to_ask(_name.lower())
+
+
 @rule(MPI.Request.Wait, MPI.Request.wait, aliases=True)
 def wait(request: Any, status: Any = None) -> bool:
     """Record nothing: a request of mpi4py's own is one of nobody."""

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sdgrad.convert.callables import name_of, python_function
+from sdgrad.errors import ParseError
 from sdgrad.program.naming import is_shared
 from sdgrad.program.tree import Program
 from sdgrad.record.calls import WorksInside, closed, splice
@@ -21,6 +22,7 @@ from sdgrad.record.functions.table import active, known, own
 from sdgrad.record.index_arrays import checked_operands
 from sdgrad.runtime.call.checks import Checks
 from sdgrad.specialize.arguments import Call
+from sdgrad.specialize.communicating import communicates
 from sdgrad.specialize.nested_calls import with_fixed
 from sdgrad.specialize.signature import Signature
 
@@ -91,8 +93,15 @@ class ClosedFunction(WorksInside):
 
     def check(self, *variables: Any) -> None:
         """Record the function's own checks (``assert``, ``raise``, indices), which a call makes none of."""
+        if self.checks and communicates(self.signature):
+            told = "communicates, and checks what only a run knows (assert, raise, an index): leave the checks out here"
+            raise ParseError(f"'{self.program.name}' {told}")
         if self.checks:
-            self._of((*variables, *self.operands.values()), self.checks, {})
+            self.checked(*variables, *self.operands.values())
+
+    def checked(self, *values: Any) -> list[Any]:
+        """Record the function with its checks."""
+        return self._of(values, self.checks, {})
 
     def _of(self, values: Sequence[Any], checks: Mapping[str, Checks], unchecked: Mapping[str, Any]) -> list[Any]:
         given = dict(zip((*self.variables, *self.operands), map(own, values), strict=True))

@@ -106,6 +106,25 @@ def halo_that_is_computed_again(x):
 
 
 @case
+def checks_in_what_is_computed_again(x):
+    """The rank that a message goes to is computed, and has to be one: the check runs no message twice."""
+
+    def step(u):
+        if rank == 1:
+            for k in range(size):
+                if k != 1:
+                    comm.Send(u * (k + 0.5), dest=k, tag=k)
+            return u * 0.9
+        y = np.empty(n)
+        comm.Recv(y, source=1, tag=rank)
+        return 0.9 * np.sin(y) * u
+
+    for _ in range(3):
+        x = sdgrad.checkpoint(step)(x)
+    return x
+
+
+@case
 def overlap(x):
     below, above = np.empty(n), np.empty(n)
     requests = [
@@ -208,9 +227,21 @@ def results_in_place_of_buffers(x):
 
 
 @case
+def sums_over_the_ranks_before(x):
+    y, z = np.empty(n), np.cos(x)
+    comm.Scan(np.sin(x) * (rank + 1), y)
+    comm.Exscan(x * y, z)  # that of the first rank stays as it is
+    comm.Scan(MPI.IN_PLACE, z)
+    comm.Exscan(MPI.IN_PLACE, y)
+    before = comm.exscan(x[0] * x[1])
+    return 0.1 * x * z + y * y + comm.scan(np.sum(np.sin(x))) + (before * x if rank else 0)
+
+
+@case
 def some_of_the_ranks(x):
     y = np.empty(n)
     halves.Allreduce(np.sin(x), y)
+    line.Scan(x * y, y)
     return x * y * comm.allreduce(x[0])
 
 

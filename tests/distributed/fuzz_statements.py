@@ -226,6 +226,21 @@ comm.Reduce_scatter_block(np.sin({a}), {t})
 comm.Alltoall(np.sin({a}) * {b}, {t})
 {b} = 0.6 * {b} + 0.4 * {t}
 """,
+    "sum over the ranks before": """
+{t} = np.empty(N)
+comm.Scan(np.sin({a}) * {b}, {t})
+{b} = 0.6 * {b} + 0.2 * {t}
+""",
+    "sum over the ranks before, without this one": """
+{t} = np.cos({b})
+halves.Exscan({a} * {c}, {t})
+{b} = 0.6 * {b} + 0.2 * {t} * {a}
+""",
+    "sum of numbers before": """
+{t} = comm.exscan(np.sum({a}) / N)
+if rank:
+    {b} = {b} * np.cos({t})
+""",
     "halves": """
 {t} = np.empty(N)
 halves.Allreduce(np.cos({a}), {t}, op=MPI.{op})

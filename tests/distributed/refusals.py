@@ -11,6 +11,7 @@ from sdgrad.testing import check_grads
 
 comm = MPI.COMM_WORLD
 other = 1 - comm.rank
+pair = comm.Create_cart([2], periods=[True])
 x = np.ones(4)
 CASES: dict[str, Callable] = {}
 
@@ -48,6 +49,18 @@ def waits_elsewhere(x):
 def probe(x):
     comm.Probe(source=other)
     return np.sum(x)
+
+
+@case
+def largest_before(x):
+    y = np.zeros(4)
+    comm.Scan(x, y, op=MPI.MAX)
+    return np.sum(y)
+
+
+@case
+def largest_array_before(x):
+    return np.sum(comm.scan(x, op=MPI.MAX))
 
 
 @case
@@ -89,6 +102,34 @@ def test(x):
     request = comm.Isend(x, dest=other)
     while not request.Test():
         pass
+    return np.sum(x)
+
+
+@case
+def whichever_comes(x):
+    y = np.zeros(4)
+    requests = [comm.Irecv(y, source=other), comm.Isend(x, dest=other)]
+    MPI.Request.Waitany(requests)
+    return np.sum(y)
+
+
+@case
+def where_least(x):
+    return x[0] * comm.allreduce((np.sum(x), comm.rank), op=MPI.MINLOC)[0]
+
+
+@case
+def of_neighbours(x):
+    y = np.zeros(4)
+    pair.Neighbor_allgather(x, y)
+    return np.sum(y)
+
+
+@case
+def abort(x):
+    """Neither here nor where a function is recorded."""
+    if np.sum(x) > 1e9:
+        comm.Abort(1)
     return np.sum(x)
 
 

@@ -13,12 +13,13 @@ LIMITS = {
 }
 TWICE = (
     *("messages_with_tags", "messages_out_of_order", "whoever_sends", "ring", "halo", "halo_that_is_computed_again"),
-    *("overlap", "broadcasts", "sums", "extremes", "products", "products_of_complex_numbers"),
-    *("scatters_and_gathers", "parts_of_several_lengths", "gathers_for_all", "transposes"),
-    *("results_in_place_of_buffers", "some_of_the_ranks", "loop_until_all_agree", "loop_that_never_runs"),
-    "a_value_that_one_rank_only_has",
+    *("checks_in_what_is_computed_again", "overlap", "broadcasts", "sums", "extremes", "products"),
+    *("products_of_complex_numbers", "scatters_and_gathers", "parts_of_several_lengths", "gathers_for_all"),
+    *("transposes", "sums_over_the_ranks_before", "results_in_place_of_buffers", "some_of_the_ranks"),
+    *("loop_until_all_agree", "loop_that_never_runs", "a_value_that_one_rank_only_has"),
 )
 ONCE = ("messages_out_of_order", "whoever_sends", "halo", "extremes", "products", "parts_of_several_lengths")
+SCANS = "sums_over_the_ranks_before"
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +32,11 @@ def three():
     return run("tests.distributed.cases", 3, *ONCE)
 
 
+@pytest.fixture(scope="module")
+def scans():
+    return {ranks: run("tests.distributed.cases", ranks, SCANS, "--second") for ranks in (3, 4)}
+
+
 @pytest.mark.parametrize("name", TWICE)
 def test_on_two_ranks(two, name):
     assert {k: v for k, v in two[name].items() if not v <= LIMITS[k]} == {}
@@ -39,6 +45,11 @@ def test_on_two_ranks(two, name):
 @pytest.mark.parametrize("name", ONCE)
 def test_on_three_ranks(three, name):
     assert {k: v for k, v in three[name].items() if not v <= LIMITS[k]} == {}
+
+
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_sums_over_the_ranks_before(scans, ranks):
+    assert {k: v for k, v in scans[ranks][SCANS].items() if not v <= LIMITS[k]} == {}
 
 
 def test_no_case_is_left_out(two):

@@ -165,6 +165,18 @@ struct Group {
         static const Function function("MPI_Alltoallv");
         call(function, in(x), counts, starts, type, out(y), own, places, type, comm);
     }
+    // What the ranks before this one have, and this one; backwards: what those after it have.
+    void scan(const void* x, void* y, int64_t n, int rank, bool backwards) const {
+        static const Function function("MPI_Scan");
+        scan_by(function, x, y, n, rank, backwards);
+    }
+    // The same without this rank; MPI leaves the first one's memory as it was, and the sum of nothing is zero.
+    template <class T>
+    void exscan(const void* x, T* y, int64_t n, int rank, int size, bool backwards) const {
+        static const Function function("MPI_Exscan");
+        scan_by(function, x, y, n, rank, backwards);
+        if (rank == (backwards ? size - 1 : 0)) std::memset(static_cast<void*>(y), 0, n * sizeof(T));
+    }
     void barrier() const {
         static const Function function("MPI_Barrier");
         call(function, comm);
@@ -198,6 +210,15 @@ struct Group {
     }
 
    private:
+    // A communicator in the other order has ways of its own: no message of the program is taken for one of a scan.
+    void scan_by(const Function& function, const void* x, void* y, int64_t n, int rank, bool backwards) const {
+        static const Function split("MPI_Comm_split"), release("MPI_Comm_free");
+        H ranks = comm;
+        if (backwards) call(split, comm, 0, -rank, out(&ranks));
+        call(function, in(x), out(y), count(n), type, op, ranks);
+        if (backwards) call(release, out(&ranks));
+    }
+
     // What MPI leaves alone of a buffer that is longer than its message would be no part of the program.
     void note(const char* status, int64_t n, int64_t* sender) const {
         static const Function function("MPI_Get_count");

@@ -77,6 +77,8 @@ KINDS = {
     "allgather": Kind("allgather(_x, {n_x}, _y, counts, starts)", ("_x",), ("_y",)),
     "reduce_scatter": Kind("reduce_scatter(_x, _y, counts)", ("_x",), ("_y",)),
     "all_to_all": Kind("all_to_all(_x, counts, starts, _y, own, places)", ("_x",), ("_y",)),
+    "scan": Kind("scan(_x, _y, {n_x}, {rank}, {backwards})", ("_x",), ("_y",)),
+    "exscan": Kind("exscan(_x, _y, {n_x}, {rank}, {size}, {backwards})", ("_x",), ("_y",)),
     "barrier": Kind("barrier()"),
     "start_send": Kind("start_send(_x, _flight, {n_x}, {to}, _request)", ("_x",), ("_flight", "_request")),
     "start_receive": Kind("start_receive(_flight, {n_flight}, {source}, _request)", (), ("_flight", "_request")),
@@ -126,6 +128,8 @@ def _code(node: Communication, dtype: dace.typeclass, sizes: dict[str, str], con
         sender=", _sender" if "_sender" in connectors else "",
         root=node.root,
         rank=node.rank,
+        size=node.size,
+        backwards=int(node.backwards),
     )
     if node.handles:
         written += f"static const int64_t _handles[] = {{{', '.join(map(str, node.handles))}}};\n"
@@ -151,7 +155,8 @@ class Communication(nd.LibraryNode):
 
     ``to`` and ``source`` are rank and tag; the operands ``_to`` and ``_from`` have them where only a run knows.
     ``_sender`` gets those of what came. ``counts`` are the elements of each rank, ``own`` those that this one receives
-    from each. What is on its way is in ``_flight`` until a node that ends it has its ``_request``.
+    from each. A scan that is ``backwards`` begins with the last rank. What is on its way is in ``_flight`` until a
+    node that ends it has its ``_request``.
     """
 
     side_effects = True
@@ -163,6 +168,7 @@ class Communication(nd.LibraryNode):
     size = properties.Property(dtype=int, default=1, desc="Ranks of the communicator")
     rank = properties.Property(dtype=int, default=0, desc="This one")
     root = properties.Property(dtype=int, default=0)
+    backwards = properties.Property(dtype=bool, default=False)
     operator = properties.Property(dtype=str, default="SUM", choices=list(OPERATORS))
     to = properties.ListProperty(element_type=int, default=[])
     source = properties.ListProperty(element_type=int, default=[])
