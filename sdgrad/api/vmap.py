@@ -120,11 +120,14 @@ class VmapFunction(CalledInPrograms):
         """Return the mapped arguments whose values the program of an element is for."""
         if not self.count(arguments):
             return []
+        candidates = [n for n in self.mapped if as_array(arguments[n]).dtype.kind not in "fc"]
+        if not candidates:
+            return []
         first = self.element(arguments)
         with contextlib.suppress(Exception):  # it fails again where its results are needed
             self.inner(arguments)
         fixed = fixed_arguments(self.f, first)
-        found = [n for n in self.mapped if n in fixed or not is_numeric(np.asarray(first[n]))]
+        found = [n for n in candidates if n in fixed or not is_numeric(np.asarray(first[n]))]
         fix(self.f, found)
         return [*found, *(n for n in self._sizes(arguments) if n not in found)]
 
