@@ -20,7 +20,7 @@ from sdgrad.record.index_limits import IndexLimit
 from sdgrad.record.nests import IN_ORDER, flatten, unflatten
 from sdgrad.record.reads import Read, is_numeric
 from sdgrad.runtime.call.compiled_program import CompiledProgram
-from sdgrad.runtime.call.fast_call import NUMBERS, Direct, Recipe
+from sdgrad.runtime.call.fast_call import NUMBERS, Direct, Recipe, is_data
 from sdgrad.runtime.call.native_call import Form
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.protocols import Derived, Guard, is_derived, is_open, is_specialized
@@ -228,7 +228,7 @@ class PreparedCalls:
         depends: Depends,
         build: Callable[[list[Any]], Any],
     ) -> None:
-        """Prepare calls like one for later ones, if its leaves are arrays, numbers and texts.
+        """Prepare calls like one for later ones, if its leaves are arrays, numbers, texts and other objects.
 
         :param arranged: the position of each argument among the leaves and the defaults behind them, and these.
         """
@@ -283,7 +283,9 @@ def _place(name: str, order: Mapping[str, int], leaves: tuple, defaults: tuple, 
 
 def _is_simple(value: Any) -> bool:
     """True if a prepared call can compare a leaf with what it was prepared for."""
-    return type(value) in NUMBERS or type(value) is str or (type(value) is np.ndarray and value.ndim > 0)
+    if isinstance(value, np.ndarray):
+        return type(value) is np.ndarray and value.ndim > 0
+    return type(value) in NUMBERS or not is_data(value)
 
 
 def _decides(value: Any) -> bool:

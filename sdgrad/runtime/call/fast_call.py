@@ -27,7 +27,7 @@ NUMBERS = (float, int, complex, bool, np.float64)
 Maker = Callable[[], np.ndarray]
 
 
-def _is_data(value: Any) -> bool:
+def is_data(value: Any) -> bool:
     """True of numbers and arrays: the values of all else are part of what a call is prepared for."""
     plain = type(value) in (float, int, complex) or isinstance(value, (np.ndarray, np.number))
     return plain or is_tensor(value) or is_cupy(value)
@@ -75,7 +75,7 @@ class Recipe:
             return None
         found = [own.result(name, shape) for name, shape in self.results.items()]
         read = [r() for r in own.outside]
-        kinds = [native_call.kind(v, k in fixed or not _is_data(v)) for k, v in enumerate((*objects, *read))]
+        kinds = [native_call.kind(v, k in fixed or not is_data(v)) for k, v in enumerate((*objects, *read))]
         taken = (Kind * len(kinds))(*kinds)
         sources = (Source * len(own.sources))(*own.sources)
         nodes = (Node * len(form.nodes))(*form.nodes)

@@ -19,12 +19,15 @@ from sdgrad.runtime.compile.call_library import CallLibrary
 
 GIVEN, MADE, COPIED, FIXED, NUMBER = range(5)
 """Where an argument of the program comes from."""
+EQUAL = (bool, int, float, complex, str)
+AS_IT_IS = -1
+"""The rank of an object that nothing else is equal to, whatever its class says."""
 LEAF, TUPLE, LIST, DICT, NONE = range(5)
 """What a part of a nest is."""
 
 
 class Kind(ctypes.Structure):
-    """What an object has to be: of a type; an array of a dtype and a shape; or equal to a value."""
+    """What an object has to be: of a type; an array of a dtype and a shape; equal to a value, or that object."""
 
     _fields_ = [
         ("type", ctypes.c_void_p),
@@ -81,7 +84,8 @@ def kind(value: Any, is_fixed: bool) -> Kind:
     if type(value) is np.ndarray:
         shape = (ctypes.c_ssize_t * max(1, value.ndim))(*value.shape)
         return Kind(id(np.ndarray), None, id(value.dtype), value.ndim, shape)
-    return Kind(id(type(value)), id(value) if is_fixed else None, None, 0, None)
+    rank = 0 if type(value) in EQUAL or isinstance(value, np.generic) else AS_IT_IS
+    return Kind(id(type(value)), id(value) if is_fixed else None, None, rank, None)
 
 
 @dataclass

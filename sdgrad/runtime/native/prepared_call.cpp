@@ -48,7 +48,7 @@ void PyEval_RestoreThread(void *);
 
 namespace
 {
-    constexpr int C_CONTIGUOUS = 1, EQUAL = 2;
+    constexpr int C_CONTIGUOUS = 1, EQUAL = 2, AS_IT_IS = -1;
 
     // What an object has to be: of a type; an array of a dtype and a shape; or equal to a value.
     struct Kind {
@@ -113,7 +113,8 @@ namespace
             return array->rank == kind.rank && (array->flags & C_CONTIGUOUS) && same(array->dtype, kind.dtype) &&
                    !std::memcmp(array->shape, kind.shape, sizeof(std::intptr_t) * kind.rank);
         }
-        return !kind.value || object == kind.value || PyObject_RichCompareBool(object, kind.value, EQUAL) == 1;
+        if (!kind.value || object == kind.value) return true;
+        return kind.rank != AS_IT_IS && PyObject_RichCompareBool(object, kind.value, EQUAL) == 1;
     }
 
     std::intptr_t size_of(const Node &node, Object *object)
