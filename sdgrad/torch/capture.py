@@ -32,7 +32,7 @@ from sdgrad.torch.steps import Group, Operation, Segment, Step, grouped
 from sdgrad.torch.tracing import tracing
 from sdgrad.torch.translate import FALLBACK, Translated, Translator, where
 from sdgrad.torch.verify import Holder, called_with
-from sdgrad.torch.watch import has_backward_hooks
+from sdgrad.torch.watch import BACKWARD_HOOKS, has_backward_hooks, hooks_of_all, hooks_of_own
 
 TAKE_FUNCTIONS = {n: n for n in ("cond", "while_loop", "scan", "associative_scan")} | {"map_impl": "map"}
 """Operations that take functions, by their names in a trace: what users call them."""
@@ -156,6 +156,8 @@ def refuse(module: nn.Module, call: Call, cuda: bool = False) -> None:
         problems.append(
             Problem(f"backward hooks of {type(hooked).__name__}", "its backward pass is not a step of its own here")
         )
+    if any(map(hooks_of_all, BACKWARD_HOOKS)):
+        problems.append(Problem("backward hooks of all modules", "submodules have no backward pass of their own here"))
     if any(map(is_sharded, module.modules())):
         told = "its parameters are parts on several ranks, and are here during a call only"
         problems.append(Problem("FullyShardedDataParallel", told, "", "use DistributedDataParallel"))
@@ -218,7 +220,7 @@ def _exported(
 ) -> torch.export.ExportedProgram:
     """Return what ``torch.export`` traces of a module, decomposed; ``draws`` receives its random numbers."""
     fixed = [None] * (len(call.parameters) + len(call.buffers))
-    with tracing(label):
+    with tracing(label), hooks_of_own(pure.holder.held):
         leaves = distinct((*call.parameters.values(), *call.buffers.values(), *call.inputs))
         told = ((*fixed, *(dict(d) or None for d in dynamic)),) if dynamic is not None else None
         with Replaced():
@@ -234,10 +236,7 @@ def _exported(
 
 
 def distinct(tensors: Iterable[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-    """Return tensors with copies of those that come twice, of which ``torch.export`` would make one argument.
-
-    Tensors of an inference mode, of which it makes nothing, are copied too.
-    """
+    """Return tensors for ``torch.export``: copies of those that come twice, or are of an inference mode."""
     found: dict[int, torch.Tensor] = {}
     for k, x in enumerate(tensors):
         again = any(x is y for y in found.values())

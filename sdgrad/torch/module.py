@@ -183,8 +183,7 @@ class Dispatcher:
                 with uncompiled():
                     wanted = expected(module, self.forward, call)
                 self.asks_layout |= wanted.asks_layout
-                # the first call may fill what the module keeps in objects
-                call = replace(call, stamp=stamp(module), has_layouts=self.asks_layout)
+                call = replace(call, stamp=stamp(module), has_layouts=self.asks_layout)  # the call may fill objects
                 key = call.key if dynamic is None else open_key(call, dynamic)
                 captured = capture(module, self.forward, call, self.options.fallback, self.hooks, dynamic)
             captured = replace(captured, outside=tuple(wanted.outside))

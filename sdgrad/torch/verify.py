@@ -13,12 +13,13 @@ import numpy as np
 import torch
 from torch import nn
 from torch.func import functional_call
+from torch.nn.utils.prune import BasePruningMethod
 from torch.utils import _pytree as pytree
 
 from sdgrad.errors import CaptureError, Problem
 from sdgrad.torch.call import Call
 from sdgrad.torch.hidden_writes import watched
-from sdgrad.torch.watch import stamp
+from sdgrad.torch.watch import hooks_of_own, stamp
 
 TOLERANCE = {torch.float16: 5e-2, torch.float32: 5e-3, torch.float64: 1e-6}
 """What results may differ by, in parts of the largest number of a tensor: rounding, in whatever order sums are made."""
@@ -81,15 +82,15 @@ def expected(module: nn.Module, forward: Callable, call: Call) -> Expected:
     state = {**{f"held.{n}": t for n, t in call.parameters.items()}, **copies}
     args, kwargs = call.rebuild([_carrying(x.detach().clone()) for x in call.inputs])
     given = [x for x in pytree.tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
-    with watched((*state.values(), *given)) as hidden:
+    with hooks_of_own(module), watched((*state.values(), *given)) as hidden:
         found = called_with(Holder(module, forward), state, args, kwargs)
     after = torch.get_rng_state()
     torch.set_rng_state(before)
     if hidden.problems:
         raise CaptureError(label, list(dict.fromkeys(hidden.problems)))
     if stamp(module, inside=False) != shown:
-        problem = Problem("a call that sets an attribute", "what it assigns would stay as it is in the first call")
-        raise CaptureError(label, [problem])
+        reason = "what it assigns would stay as it is in the first call"
+        raise CaptureError(label, [Problem("a call that sets an attribute", reason, "", _instead_of_hooks(module))])
     if random.getstate() != numbers:
         random.setstate(numbers)
         raise CaptureError(label, [Problem("Python's random numbers", "they would stay as they are in the first call")])
@@ -98,6 +99,17 @@ def expected(module: nn.Module, forward: Callable, call: Call) -> Expected:
         raise CaptureError(label, [Problem("NumPy's random numbers", "they would stay as they are in the first call")])
     leaves = [x.detach() if isinstance(x, torch.Tensor) else x for x in pytree.tree_leaves(found)]
     return Expected(leaves, after, hidden.outside, hidden.asks_layout)
+
+
+def _instead_of_hooks(module: nn.Module) -> str:
+    """Say what to write in place of PyTorch's hooks that set a weight in each call; empty if there are none."""
+    hooks = {type(h) for m in module.modules() for h in m._forward_pre_hooks.values()}
+    if any(issubclass(kind, BasePruningMethod) for kind in hooks):
+        masked = "torch.nn.utils.parametrize.register_parametrization, with a module that multiplies by the mask"
+        return f"torch.nn.utils.prune.remove makes a pruned weight a parameter; to train with its mask, use {masked}"
+    if any(kind.__module__.startswith("torch.nn.utils.") for kind in hooks):
+        return "use the function of the same name of torch.nn.utils.parametrizations"
+    return ""
 
 
 def _carrying(x: torch.Tensor) -> torch.Tensor:

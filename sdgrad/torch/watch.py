@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from array import array
 from collections import deque
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -68,8 +69,31 @@ def stamp(module: nn.Module, inside: bool = True) -> Hashable:
     inner = [m for m in module.modules() if m is not module]
     hooks = tuple(k for m in inner for name in BACKWARD_HOOKS for k in m.__dict__[name])  # the module's own are outside
     kinds = dict.fromkeys(type(m) for m in module.modules())
-    everywhere = _of_hooks([getattr(torch.nn.modules.module, f"_global{name}") for name in HOOKS], look)
+    everywhere = _of_hooks(map(hooks_of_all, (*HOOKS, *BACKWARD_HOOKS)), look)
     return (*(_own(m, look) for m in module.modules()), hooks, everywhere, *(_of_class(k, look) for k in kinds))
+
+
+def hooks_of_all(name: str) -> dict[int, Any]:
+    """Return the hooks of a kind that PyTorch calls for every module."""
+    return getattr(torch.nn.modules.module, f"_global{name}")
+
+
+@contextlib.contextmanager
+def hooks_of_own(module: nn.Module) -> Iterator[None]:
+    """Let hooks of all modules see those of a module, and not what holds these where they are traced."""
+    own = set(map(id, module.modules()))
+
+    def limited(hook: Callable) -> Callable:
+        return lambda at, *args, **kwargs: hook(at, *args, **kwargs) if id(at) in own else None
+
+    held = [(hooks, dict(hooks)) for hooks in map(hooks_of_all, HOOKS)]
+    try:
+        for hooks, before in held:
+            hooks.update({k: limited(h) for k, h in before.items()})
+        yield
+    finally:
+        for hooks, before in held:
+            hooks.update(before)
 
 
 def _at(places: Sequence[Place], look: Look) -> Hashable:

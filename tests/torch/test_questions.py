@@ -62,3 +62,50 @@ def test_a_first_call_without_gradients(mode):
     torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
     with mode():
         torch.testing.assert_close(module(given), own(given))
+
+
+# -- hooks
+
+
+@sdgrad.module
+class Hooked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.outer = nn.Linear(2, 2), nn.Linear(2, 1)
+
+    def forward(self, x):
+        return self.outer(torch.tanh(self.inner(x)))
+
+
+def test_hooks_of_all_modules_see_those_of_the_user():
+    """They were called for what holds a module where it is traced, too."""
+    every = nn.modules.module
+    module = Hooked()
+    own = nn.Sequential(module.inner, nn.Tanh(), module.outer)
+    x = torch.tensor([0.5, -1.0])
+    for register, hook in (
+        (every.register_module_forward_pre_hook, lambda m, args: (args[0] * 2,) if type(m) is not nn.Tanh else None),
+        (every.register_module_forward_hook, lambda m, args, y: y * 3 if type(m) is not nn.Tanh else None),
+    ):
+        torch.testing.assert_close(module(x), own(x))
+        handle = register(hook)
+        try:
+            torch.testing.assert_close(module(x), own(x))
+        finally:
+            handle.remove()
+    torch.testing.assert_close(module(x), own(x))
+    handle = every.register_module_full_backward_hook(lambda m, given, made: None)
+    try:
+        with pytest.raises(CaptureError, match="backward hooks of all modules"):
+            module(x)
+    finally:
+        handle.remove()
+
+
+def test_hooks_that_set_weights_are_refused_with_what_to_write():
+    module = nn.Sequential(nn.Linear(2, 2))
+    nn.utils.prune.l1_unstructured(module[0], "weight", 0.5)
+    with pytest.raises(CaptureError, match=r"prune.remove(.|\n)*register_parametrization"):
+        sdgrad.Module(module)(torch.ones(2))
+    nn.utils.prune.remove(module[0], "weight")
+    torch.testing.assert_close(sdgrad.Module(module)(torch.ones(2)), module(torch.ones(2)))
