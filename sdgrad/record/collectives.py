@@ -244,7 +244,7 @@ def _returned(comm: MPI.Comm, kind: str, value: Any, op: Any) -> Any:
     """Record a communication of which each rank gets a result like what it sends."""
     group, x = _sent(comm, kind, value, op)
     found = group.room(x.shape, x.dtype)
-    group.record(kind, {"_x": x}, {"_y": found}, operator=_operator(op))
+    group.record(kind, {"_x": x}, {"_y": found}, operator=_operator(op), compares=True)
     return group.value(found)
 
 
@@ -253,7 +253,7 @@ def reduced(comm: MPI.Comm, sendobj: Any, op: Any = MPI.SUM, root: int = 0) -> A
     """Record a sum over the ranks, and return it to the root; None to the others."""
     group, x = _sent(comm, "reduce", sendobj, op)
     outputs = {"_y": group.room(x.shape, x.dtype)} if group.rank == root else {}
-    group.record("reduce", {"_x": x}, outputs, root=int(root), operator=_operator(op))
+    group.record("reduce", {"_x": x}, outputs, root=int(root), operator=_operator(op), compares=True)
     return group.value(outputs["_y"]) if outputs else None
 
 
@@ -273,7 +273,7 @@ def all_gathered(comm: MPI.Comm, sendobj: Any) -> list[Any]:
     x = group.message(sendobj)
     found = group.room((group.size, *x.shape), x.dtype)
     count = int(np.prod(x.shape, dtype=int))
-    group.record("allgather", {"_x": x}, {"_y": found}, counts=[count] * group.size)
+    group.record("allgather", {"_x": x}, {"_y": found}, counts=[count] * group.size, compares=True)
     whole = group.recorder.array(found)
     return [whole[k] for k in range(group.size)]
 

@@ -27,6 +27,13 @@ SHORT = """
     return np.sum(y)
 """
 LONG = SHORT.replace("zeros(6)", "zeros(2)")
+MIXED = """
+    return x[0] * comm.allreduce(np.sum(x) if comm.rank == 0 else 1)
+"""
+SEVERAL = """
+    total = comm.reduce(x[: 1 + comm.rank])
+    return np.sum(x) if total is None else np.sum(total)
+"""
 RAISES = """
     if comm.rank == 1:
         raise ValueError("rank 1 has no data")
@@ -37,6 +44,8 @@ RAISES = """
 CASES = {
     "a message that is shorter than its buffer": (SHORT, END, "4 elements is received into 6: receive it into a slice"),
     "a message that is longer than its buffer": (LONG, END, "MPI_Recv failed: .*trunc"),
+    "numbers of two types": (MIXED, END, "numbers of several types, such as 1 and 1.0"),
+    "arrays of two sizes": (SEVERAL, END, "arrays of several sizes to one call"),
     "a rank that raises": (RAISES, END, "rank 1 has no data"),
 }
 

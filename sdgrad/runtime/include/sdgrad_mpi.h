@@ -209,6 +209,17 @@ struct Group {
         std::memcpy(y, flight, n * sizeof(T));
     }
 
+    // MPI would read a float of one rank as an integer of another.
+    void agree(int64_t type_at, int64_t n) const {
+        const int64_t own[4] = {type_at, -type_at, n, -n};
+        int64_t all[4];
+        allreduce(own, all, 4);
+        if (all[0] == -all[1] && all[2] == -all[3]) return;
+        std::fprintf(stderr, "sdgrad: ranks give %s to one call of comm.allreduce or its kin: convert them\n",
+                     all[0] == -all[1] ? "arrays of several sizes" : "numbers of several types, such as 1 and 1.0");
+        end_all_ranks(comm, 1);
+    }
+
    private:
     // A communicator in the other order has ways of its own: no message of the program is taken for one of a scan.
     void scan_by(const Function& function, const void* x, void* y, int64_t n, int rank, bool backwards) const {

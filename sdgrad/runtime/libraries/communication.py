@@ -133,6 +133,9 @@ def _code(node: Communication, dtype: dace.typeclass, sizes: dict[str, str], con
     )
     if node.handles:
         written += f"static const int64_t _handles[] = {{{', '.join(map(str, node.handles))}}};\n"
+    if node.compares:
+        whole, largest = HANDLES.index("INT64_T"), HANDLES.index("MAX")
+        written += f"sdgrad::mpi::Group<{handle}>(_handles, {whole}, {largest}).agree({type_}, {sizes['n_x']});\n"
     return f"{written}sdgrad::mpi::Group<{handle}>(_handles, {type_}, {operator}).{call};"
 
 
@@ -169,6 +172,7 @@ class Communication(nd.LibraryNode):
     rank = properties.Property(dtype=int, default=0, desc="This one")
     root = properties.Property(dtype=int, default=0)
     backwards = properties.Property(dtype=bool, default=False)
+    compares = properties.Property(dtype=bool, default=False, desc="All ranks have to send the same type and size")
     operator = properties.Property(dtype=str, default="SUM", choices=list(OPERATORS))
     to = properties.ListProperty(element_type=int, default=[])
     source = properties.ListProperty(element_type=int, default=[])
