@@ -135,8 +135,14 @@ class PreparedCalls:
         """Pickle none of them: they hold addresses of this process, and another one prepares its own."""
         return PreparedCalls, ()
 
-    def __call__(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Return the result of a prepared call; :data:`MISSING` if there is none."""
+    def __call__(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        """Run a call that was prepared; :data:`MISSING` if none is like it."""
+        found = self._found(args, kwargs)
+        if found is MISSING and self.known and any(map(_is_apart, (*args, *kwargs.values()))):
+            return self._found(*_contiguous(args, kwargs))
+        return found
+
+    def _found(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         for prepared in self.known.get((len(args), len(kwargs)), ()):
             if (found := prepared(args, kwargs)) is not MISSING:
                 return found
@@ -232,6 +238,7 @@ class PreparedCalls:
 
         :param arranged: the position of each argument among the leaves and the defaults behind them, and these.
         """
+        args, kwargs = _contiguous(args, kwargs)
         leaves, nest = _flat(args, kwargs)
         order, defaults = arranged
         if not all(map(_is_simple, leaves)) or any(map(_decides, (*leaves, *defaults))):
@@ -286,6 +293,17 @@ def _is_simple(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return type(value) is np.ndarray and value.ndim > 0
     return type(value) in NUMBERS or not is_data(value)
+
+
+def _is_apart(value: Any) -> bool:
+    """True of an array whose elements do not lie one after the other: programs take copies."""
+    return type(value) is np.ndarray and value.ndim > 0 and not value.flags.c_contiguous
+
+
+def _contiguous(args: tuple, kwargs: Mapping[str, Any]) -> tuple[tuple, dict[str, Any]]:
+    """Return the arguments of a call, arrays as programs take them; a prepared call writes none of them."""
+    found = [np.ascontiguousarray(v) if _is_apart(v) else v for v in (*args, *kwargs.values())]
+    return tuple(found[: len(args)]), dict(zip(kwargs, found[len(args) :], strict=True))
 
 
 def _decides(value: Any) -> bool:

@@ -67,3 +67,20 @@ def test_sets_functions_texts_and_none():
     one.gain, other.gain = 2.0, 3.0
     of_text = sdgrad.grad(lambda x, text: np.sum(x) * text.gain)
     assert [of_text(X, t)[0] for t in (one, one, other, one)] == [2.0, 2.0, 3.0, 2.0]
+
+
+def test_arrays_with_gaps():
+    def f(x, y, scale=1.0):
+        return np.sum(x**2 * y) * scale
+
+    gradient = sdgrad.grad(f)
+    whole = np.arange(12.0).reshape(3, 4)
+    views = [whole[:, 1], whole[0, :3], whole[::-1, 2], whole.T[3], np.asfortranarray(whole)[:, 0]]
+    for _ in range(3):
+        for x in views:
+            np.testing.assert_array_equal(gradient(x, X, scale=2.0), 4.0 * x)
+            np.testing.assert_array_equal(gradient(X, y=x), 2.0 * x)
+        whole += 1.0
+    matrix = sdgrad.compile_forward(lambda a: a @ a)
+    for a in (whole[:, :3], whole[:, :3].T, np.asfortranarray(whole[:, :3])):
+        np.testing.assert_allclose(matrix(a), a @ a)
