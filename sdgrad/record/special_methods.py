@@ -6,6 +6,7 @@ of the function is not noticed when it changes.
 
 from __future__ import annotations
 
+import argparse
 import copy
 import dataclasses
 import functools
@@ -37,6 +38,7 @@ BY_FUNCTION: dict[Any, str] = {
 }  # fmt: skip
 ITERATING = {list, tuple, set, frozenset, sum, sorted, max, min, any, all, iter, enumerate, zip}
 APPLYING = {map, filter, functools.reduce, itertools.starmap, itertools.takewhile, itertools.dropwhile}
+NAMESPACES = (SimpleNamespace, argparse.Namespace)
 LOOKING = {
     repr, str, ascii, format, hash, sorted, min, max, copy.copy, copy.deepcopy,
     dataclasses.replace, dataclasses.asdict, dataclasses.astuple,
@@ -101,8 +103,7 @@ class RecordingOperators(ValueOperators):
     def _contained(self, word: str, left: Any, right: Any) -> Any:
         method = special(right, "__contains__")
         if method is None:
-            for part in (left, *right) if isinstance(right, (list, tuple)) else (left,):
-                self._notes_class(part)
+            self._notes_classes(left, right)
             return super().compare(word, left, self.iterable(right))
         found = self.condition(self.call(method, right, left))
         return found if word == "in" else self.not_(found)
@@ -152,20 +153,21 @@ class RecordingOperators(ValueOperators):
         return super().update(word, value, by)
 
     # -- what is looked at as it stands
-    def _notes_class(self, owner: Any) -> None:
-        """Note what special methods that Python itself calls read outside."""
-        if is_users(type(owner)):
-            self.recorder.reads.of_class(type(owner), is_users_module)
+    def _notes_classes(self, *objects: Any) -> None:
+        """Note what special methods that Python itself calls read outside: of objects, and of those in lists."""
+        kinds = {type(part) for x in objects for part in ((x, *x) if isinstance(x, (list, tuple)) else (x,))}
+        for kind in filter(is_users, kinds):
+            self.recorder.reads.of_class(kind, is_users_module)
 
     def seen(self, *objects: Any) -> None:
         """Note all that users' objects hold: something is found out about them by code that is not converted."""
-        left, known = [x for x in objects if is_users(type(x))], set()
+        left, known = [x for x in objects if is_users(type(x)) or isinstance(x, NAMESPACES)], set()
         while left:
             owner = left.pop()
             if id(owner) in known or isinstance(owner, (type, FunctionType)):
                 continue
             known.add(id(owner))
-            self._notes_class(owner)
+            self._notes_classes(owner)
             parts = {n: v for kind in type(owner).__mro__ for n, v in vars(kind).items()}
             slots = [n for n, v in parts.items() if type(v) is MemberDescriptorType and hasattr(owner, n)]
             for name in [*getattr(owner, "__dict__", ()), *slots]:
@@ -248,7 +250,7 @@ class RecordingOperators(ValueOperators):
             self.recorder.reads.globals_of(index, owner[index], owner)
             return self.met(owner[index])
         if method is None or isinstance(index, Choice):
-            self._notes_class(owner)
+            self._notes_classes(owner)
             return super().item(owner, index)
         return self.call(method, owner, index)
 
@@ -300,9 +302,7 @@ class RecordingOperators(ValueOperators):
         return Managed(self.recorder, value, called)
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-        for arg in args:  # which code of Python's may look at
-            for part in (arg, *arg) if isinstance(arg, (list, tuple)) else (arg,):
-                self._notes_class(part)
+        self._notes_classes(*args)  # at whose objects code of Python's may look
         if not args or isinstance(function, Choice) or not is_hashable(function):
             return super().call(function, *args, **kwargs)
         if isinstance(function, operator.attrgetter):
@@ -310,7 +310,7 @@ class RecordingOperators(ValueOperators):
             return found[0] if len(found) == 1 else tuple(found)
         if function in PARSING and isinstance(args[0], Told):
             args[0].refuse()
-        if function in LOOKING:
+        if function in LOOKING or isinstance(getattr(function, "__self__", None), str):
             self.seen(*args, *(part for a in args if isinstance(a, (list, tuple)) for part in a))
         if isinstance(function, operator.methodcaller):
             return self._method_called(function, args[0])
