@@ -177,3 +177,19 @@ def test_samples_at_the_ends_of_images(mode, padding, align):
     """At both ends, coordinates had a derivative; and they were rounded before they were mirrored."""
     at = [1.0, -1.0, 0.0, 0.0, -1.0, 1.0, 1.5, 3.0, 0.5, -2.5, 0.25, 0.2, -1.25, 1.2, 0.3, -0.7]
     same(lambda x, c: F.grid_sample(x, c, mode, padding, align), image(5, 4), t(*at).reshape(1, 2, 4, 2))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_angle_of_the_origin(dtype):
+    class Angle(torch.nn.Module):
+        def forward(self, x, y):
+            return torch.atan2(x, y)
+
+    x = torch.tensor([[0.0, -0.0, 1.0], [0.0, 2.0, -1.0]], dtype=dtype, requires_grad=True)
+    y = torch.tensor([0.0, -0.0, 0.0], dtype=dtype, requires_grad=True)
+    found, expected = sdgrad.Module(Angle())(x, y), torch.atan2(x, y)
+    assert torch.equal(found, expected)
+    for own, other in zip(
+        torch.autograd.grad(found.sum(), (x, y)), torch.autograd.grad(expected.sum(), (x, y)), strict=True
+    ):
+        torch.testing.assert_close(own, other)

@@ -23,7 +23,7 @@ OWN_UNARY = {
     "detach": "StopGradient", "erfc": "Erfc", "exp2": "Exp2", "expm1": "Expm1", "lgamma": "Lgamma", "log10": "Log10",
     "log1p": "Log1p", "log2": "Log2", "rsqrt": "Rsqrt", "trunc": "Trunc",
 }  # fmt: skip
-OWN_BINARY = {"atan2": "Atan2", "hypot": "Hypot"}
+OWN_BINARY = {"hypot": "Hypot"}
 LINEAR = {"xlogy": "XLogY", "special_xlog1py": "XLog1py"}
 """Functions that are linear in their first operand, at 0 as well."""
 BINARY = {
@@ -222,6 +222,16 @@ def _special(kind: str):
 
 
 RULES["isnan.default"], RULES["isinf.default"] = _special("IsNaN"), _special("IsInf")
+
+
+@aten("atan2.default")
+def _atan2(g: Graph, out: Type, self: Value, other: Value) -> Value:
+    """Return the angle of a point; that of the origin has no derivative, which is zero in PyTorch."""
+    nothing = g.constant(0, out.dtype)
+    given = [g.cast(x, out.dtype) for x in (self, other)]
+    origin = g.op("And", *(g.op("Equal", x, nothing) for x in given))
+    safe = (g.op("Where", origin, g.op("StopGradient", x, domain=OWN), x) for x in given)
+    return g.op("Atan2", *safe, domain=OWN)
 
 
 @aten("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar")
