@@ -52,6 +52,8 @@ def method(value: Any, name: str) -> Any:
         return lambda: RULES.ufunc(np.conjugate, "__call__", (value,), {})
     if name in METHODS:
         return BoundRule(METHODS[name], value, name)
+    if isinstance(value, Number) and value.dtype.kind in "iu" and hasattr(int, name) and not name.startswith("__"):
+        return getattr(value.__index__(), name)
     raise AttributeError(f"{type(value).__name__.lower()} has no recorded method '{name}'")
 
 

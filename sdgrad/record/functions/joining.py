@@ -11,7 +11,7 @@ import sympy
 
 from sdgrad.errors import ParseError
 from sdgrad.record.elements import Element, dim
-from sdgrad.record.elementwise import common
+from sdgrad.record.elementwise import common, origin
 from sdgrad.record.functions.arguments import (
     lines,
     recorder_of,
@@ -37,6 +37,7 @@ from sdgrad.record.functions.shapes import (
 from sdgrad.record.functions.table import active, all_known, array, content, fixed, known, rule, wrapped
 from sdgrad.record.growth import as_one
 from sdgrad.record.indexing import item, view
+from sdgrad.record.settling import settle
 from sdgrad.record.stores import fill
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import Array, holds_recorded, is_recorded
@@ -303,6 +304,7 @@ def _place(obj: Any, n: int, name: str, after: int = 0) -> Any:
     :raises ParseError: they are several, of which only a run knows how many are different.
     """
     if np.ndim(obj) or obj.dtype.kind not in "iu":
+        settle(active(), origin(obj))
         raise ParseError(f"np.{name} takes one place, or places known without a run: write np.where, or a loop")
     require((obj >= -n) & (obj < n + after), f"index is out of bounds for axis 0 with size {n}", IndexError)
     return np.where(obj < 0, obj + n, obj)

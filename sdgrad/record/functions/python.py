@@ -14,10 +14,11 @@ import numpy as np
 from sdgrad.errors import ParseError, UnknownContent
 from sdgrad.record.carried import is_value
 from sdgrad.record.choices import VALUE, Choice
-from sdgrad.record.elementwise import apply, compute, is_weak, kind, loop_types
+from sdgrad.record.elementwise import apply, compute, is_weak, kind, loop_types, origin
 from sdgrad.record.functions.table import FUNCTIONS, active, array, operand, rule
 from sdgrad.record.growth import as_one
 from sdgrad.record.guards import uncaught
+from sdgrad.record.settling import settle
 from sdgrad.record.templates import MATH, MATH_TO_BOOLEAN, MATH_TO_INTEGER
 from sdgrad.record.unusable import Unusable
 from sdgrad.record.values import RULES, Array, Number, can_be_fixed, holds_recorded, is_recorded
@@ -219,6 +220,7 @@ def ordered(values: Any, /, *, key: Any = None, reverse: bool = False) -> list[A
         places = builtins.sorted(range(len(parts)), key=keys.__getitem__, reverse=reverse)
         return [parts[k] for k in places]
     if not all(map(is_value, [*parts, *keys])):
+        settle(active(), origin(*(x for k in keys for x in (k if isinstance(k, (tuple, list)) else (k,)))))
         raise ParseError(
             "sorted by values that only a run knows, of what are no numbers: keep the numbers in arrays, and take "
             "x[np.argsort(keys)] of each"
@@ -275,7 +277,7 @@ BUILTINS = {
     builtins.isinstance: isinstance_,
     builtins.type: type_,
     builtins.sorted: ordered,
-    builtins.pow: lambda a, b, *m: a**b if not m else builtins.pow(a, b, *m),
+    builtins.pow: lambda a, b, *m: a**b if not m else builtins.pow(*(x.__index__() for x in (a, b, *m))),
     builtins.divmod: lambda a, b: (a // b, a % b),
     builtins.any: joined(np.logical_or, builtins.any),
     builtins.all: joined(np.logical_and, builtins.all),
