@@ -24,19 +24,13 @@ from sdgrad.program.tree import Program
 from sdgrad.record.nests import Form
 from sdgrad.record.reads import is_numeric
 from sdgrad.record.recorder import Recorder
+from sdgrad.record.restart import Fits
 from sdgrad.record.shown import short
 from sdgrad.rewrite.directions import direction_name, in_given_directions
 from sdgrad.runtime.call.marshalling import as_array
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.nested_calls import CalledInPrograms, by_recording
-from sdgrad.specialize.signature import (
-    Signature,
-    conditions_on_integers,
-    fix,
-    fixed_arguments,
-    identity,
-    sizes_that_decide,
-)
+from sdgrad.specialize.signature import Signature, fix, fixed_arguments, identity
 
 Axes = int | None | Sequence[int | None]
 
@@ -124,20 +118,20 @@ class VmapFunction(CalledInPrograms):
         if not candidates:
             return []
         first = self.element(arguments)
+        taken: tuple[Fits, ...] = ()
         with contextlib.suppress(Exception):  # it fails again where its results are needed
-            self.inner(arguments)
+            taken = self.inner(arguments).fits
         fixed = fixed_arguments(self.f, first)
         found = [n for n in candidates if n in fixed or not is_numeric(np.asarray(first[n]))]
         fix(self.f, found)
-        return [*found, *(n for n in self._sizes(arguments) if n not in found)]
+        return [*found, *(n for n in self._outside(taken, arguments) if n not in found)]
 
-    def _sizes(self, arguments: Mapping[str, Any]) -> list[str]:
-        """Return the mapped integers that decide, unless one program is right for all elements."""
-        names = [n for n in self.mapped if n in sizes_that_decide(self.f)]
+    def _outside(self, taken: Sequence[Fits], arguments: Mapping[str, Any]) -> list[str]:
+        """Return the mapped integers of which something was taken to hold that does not for all elements."""
+        names = [n for n in self.mapped if any(n == own for fits in taken for _, own in fits.symbols)]
         ends = [{int(e) for e in (np.min(v), np.max(v))} for v in (as_array(arguments[n]) for n in names)]
         elements = [{**self.element(arguments), **dict(zip(names, e, strict=True))} for e in itertools.product(*ends)]
-        conditions = conditions_on_integers(self.f) if names else []
-        return [] if all(c.holds(e) for c in conditions for e in elements) else names
+        return [] if all(fits.holds(e) for fits in taken for e in elements) else names
 
     def over(self, mapped: tuple[str, ...]) -> VmapFunction:
         """Return the function mapped over some of the arguments only."""

@@ -16,10 +16,11 @@ from sdgrad.convert.callables import name_of
 from sdgrad.errors import ArgumentError
 from sdgrad.record.checks import require_of_function
 from sdgrad.record.recorder import Recorder
+from sdgrad.record.restart import Fits
 from sdgrad.record.values import is_recorded
 from sdgrad.runtime.call.marshalling import as_array, is_tensor, like
 from sdgrad.specialize.nested_calls import known_value, recorded_example, spliced
-from sdgrad.specialize.signature import Signature, conditions_on_integers
+from sdgrad.specialize.signature import Signature
 from sdgrad.symbolic.expr import sym
 
 Results = list[Any]
@@ -38,9 +39,10 @@ def mapped_results(mapped: Any, arguments: Mapping[str, Any]) -> Results:
 
 def recorded_results(recorder: Recorder, mapped: Any, arguments: Mapping[str, Any]) -> Results:
     """Return the results of a mapped function that a recorded one calls."""
-    deciding = mapped.deciding({n: recorded_example(v) for n, v in arguments.items()})
+    examples = {n: recorded_example(v) for n, v in arguments.items()}
+    deciding = mapped.deciding(examples)
     if not deciding:
-        _require_conditions(recorder, mapped, arguments)
+        _require(recorder, mapped.inner(examples).fits, arguments)
         return spliced(recorder, mapped, arguments)
     contents = {n: known_value(arguments[n]) if is_recorded(arguments[n]) else arguments[n] for n in deciding}
 
@@ -50,12 +52,10 @@ def recorded_results(recorder: Recorder, mapped: Any, arguments: Mapping[str, An
     return _in_order(_grouped(mapped, contents, arguments, run, _refuse))
 
 
-def _require_conditions(recorder: Recorder, mapped: Any, arguments: Mapping[str, Any]) -> None:
-    """Record that what the program takes to hold of integers does for all elements: they lie in arrays, say."""
-    for fits in conditions_on_integers(mapped.f):
+def _require(recorder: Recorder, taken: Sequence[Fits], arguments: Mapping[str, Any]) -> None:
+    """Record that what was taken to hold of one element does of all: integers index what they do, say."""
+    for fits in taken:
         names = [n for _, n in fits.symbols]
-        if not {*names} & {*mapped.mapped}:
-            continue
         values = (arguments[n] for n in names)
         bound, extent = sympy.lambdify([sym(s) for s, _ in fits.symbols], [fits.bound, fits.extent], "numpy")(*values)
         inside = np.all(np.logical_and(np.greater_equal(bound, 0), np.less_equal(bound, extent)))

@@ -80,6 +80,7 @@ class Signature:
     rough: float = 0.0  # how far, relative, results of searches of Python's own may be from these
     disordered: bool = False  # Python's own results depend on the order of elements where some are NaN
     limits: tuple[IndexLimit, ...] = ()  # of index arrays among the inputs
+    fits: tuple[Fits, ...] = ()  # what was taken to hold of integer arguments
     changed: Sequence[Change] = ()  # what the recording has bound outside of the function
     verified: bool = False  # results have been compared with those of the function
     decided: Answers = field(default_factory=Answers)  # by the memory that was free
@@ -148,7 +149,8 @@ class Signature:
         limits = found.limits
         if isinstance(f, Derived):  # its arguments keep their names
             limits = tuple(x for s in made for x in s.limits if x.name in found.program.arguments)
-        return replace(found, guards=[*found.guards, *(g for s in made for g in s.guards)], limits=limits)
+        guards, fits = [g for s in (found, *made) for g in s.guards], [x for s in (found, *made) for x in s.fits]
+        return replace(found, guards=guards, limits=limits, fits=tuple(fits))
 
     @staticmethod
     def parse_with_dace(f: Callable, arguments: Mapping[str, Any]) -> Signature:
@@ -184,7 +186,7 @@ class Signature:
         rules = (n.rule.rough for n in nodes if isinstance(n, CustomCall) and n.rule is not None)
         rough = max(hints.rough, max(rules, default=0.0))
         own = replace(own, recorded=True, stepwise=stepwise, rough=rough, disordered=hints.disordered)
-        return replace(own, changed=found.changed, limits=found.limits)
+        return replace(own, changed=found.changed, limits=found.limits, fits=found.fits)
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:

@@ -98,3 +98,19 @@ def test_errors():
     assert gradient(X, np.array([0, 1, 1, 0])).shape == X.shape
     with pytest.raises(IndexError, match="vmap maps over"):
         gradient(X, wrong)
+
+
+def test_other_sizes_of_before():
+    """What was taken to hold for arrays of three elements says nothing about larger ones."""
+
+    def element(x, n):
+        return x[n] ** 2
+
+    gradient = sdgrad.grad(lambda x, n: np.sum(sdgrad.vmap(element)(x, n)))
+    for size in (3, 9, 3):
+        x, places = np.arange(2.0 * size).reshape(2, size), np.array([size - 1, 0])
+        assert sdgrad.grad(element)(x[0], size - 1)[-1] == 2.0 * x[0, -1]
+        expected = np.zeros_like(x)
+        expected[[0, 1], places] = 2.0 * x[[0, 1], places]
+        np.testing.assert_array_equal(gradient(x, places), expected)
+        np.testing.assert_array_equal(sdgrad.vmap(sdgrad.grad(element))(x, places), expected)
