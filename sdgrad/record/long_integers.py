@@ -50,8 +50,8 @@ def keep_short(ufunc: np.ufunc, operands: Sequence[Any], found: sympy.Expr | Non
     if ufunc in NEEDS_INTEGERS:
         for operand in filter(_is_read, operands):
             recorder.hints.needs_integers(operand.origin)
-    if ufunc not in SIZES:
-        return False
+    if ufunc not in SIZES or recorder.hints.of_rule or recorder.ranges.trusted:
+        return False  # rules raise nothing, and algorithms of ours know what they count
     grows = any(_is_carried(x) or isinstance(x, Number) and x.grows for x in operands)
     if ufunc in (np.add, np.subtract) and not all(map(_is_carried, operands)):
         return grows and not any(map(_is_carried, operands))  # a counter does not grow as products do
