@@ -15,6 +15,7 @@ from sdgrad.errors import ParseError
 from sdgrad.record.elements import Element
 from sdgrad.record.guards import uncaught
 from sdgrad.record.recorder import WEAK, Recorder
+from sdgrad.record.settling import settle
 from sdgrad.record.templates import BOOLEAN_UFUNCS, COMPLEX_UFUNCS, INTEGER_UFUNCS, PAIR_UFUNCS, REAL_UFUNCS, UFUNCS
 from sdgrad.record.tensors import Tensor, broadcast_shape
 from sdgrad.record.values import RULES, Array, Number, Origin, is_positive, is_recorded
@@ -136,6 +137,11 @@ def origin(*values: Any) -> Origin:
 
 
 WHOLE = np.dtype(np.int64)
+OF_WHOLE = (
+    *(np.remainder, np.floor_divide, np.divmod, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert),
+    *(np.left_shift, np.right_shift, np.gcd, np.lcm),
+)
+"""What means something else for numbers of floating point, or nothing."""
 EXTREMES = {np.maximum: "max", np.minimum: "min"}
 DIVISIONS = {np.true_divide, np.floor_divide, np.remainder}
 OF_INTEGERS = {np.floor_divide, np.remainder, np.fmod}
@@ -159,6 +165,10 @@ def _counted(value: Any) -> Any:
 def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
     """Return a universal function of recorded values, numbers and arrays of known content."""
     _refuse_of_objects(ufunc)
+    if ufunc in OF_WHOLE:
+        for x in operands:
+            if isinstance(x, Number) and x.weak and x.dtype.kind == "f":
+                x.recorder.hints.needs_integers(x.origin)
     if ufunc in ARITHMETIC and all(map(_is_python, operands)):
         operands = [_counted(v) for v in operands]
     if (found := _symbolic(ufunc, operands)) is not None:
@@ -237,6 +247,14 @@ def loop_types(ufunc: np.ufunc, kinds: Sequence[Any], dtype: Any = None) -> list
     return [np.dtype(t.str) for t in found]
 
 
+def _is_too_long(value: Any, dtype: np.dtype) -> bool:
+    """True of an integer of Python's that has no place in a type of integers."""
+    if type(value) is not int or dtype.kind not in "iu":
+        return False
+    least = np.iinfo(dtype).min or -1  # C++ has no word for -2**63
+    return not least < value <= np.iinfo(dtype).max
+
+
 def compute(
     text: str, operands: Sequence[Any], types: Sequence[np.dtype], dtype: np.dtype, weak: bool = False
 ) -> Number | Array:
@@ -246,6 +264,9 @@ def compute(
     :param weak: a number that results takes the type of its partner.
     """
     recorder = next((x.recorder for x in operands if is_recorded(x)), None) or RULES.active()
+    if any(_is_too_long(x, t) for x, t in zip(operands, types, strict=True)):
+        settle(recorder, origin(*operands))
+        raise ParseError("an integer of more than 64 bits meets one that only a run knows: write it as a float")
     arrays = [x for x in operands if isinstance(x, Array)]
     if not any(a.ndim for a in arrays):
         numbers = [x[()] if isinstance(x, Array) else x for x in operands]
@@ -281,7 +302,7 @@ def _symbolic(ufunc: np.ufunc, operands: Sequence[Any]) -> Any:
     whole = [x for x in operands if isinstance(x, Number)]
     if ufunc not in SYMBOLIC or not whole or any(x.expr is None for x in whole):
         return None
-    if any(type(x) is not int for x in operands if not isinstance(x, Number)):
+    if any(type(x) is not int or _is_too_long(x, WHOLE) for x in operands if not isinstance(x, Number)):
         return None
     parts: list[Any] = [x.expr if isinstance(x, Number) else sympy.Integer(x) for x in operands]
     if ufunc in (np.floor_divide, np.remainder):  # those of generated code are cut off, not rounded down

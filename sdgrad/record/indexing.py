@@ -184,6 +184,7 @@ def _position(array: Any, part: Any, extent: Dim, axis: int) -> Any:
         part = item(part, ())
     if isinstance(part, Number):
         if part.dtype.kind not in "iub":
+            part.recorder.hints.needs_integers(part.origin)
             raise IndexError(f"only integers, slices and arrays are valid indices, not a number of type {part.dtype}")
         return part
     try:

@@ -9,7 +9,7 @@ import numpy as np
 import sympy
 
 from sdgrad.record.checks import require_unseen
-from sdgrad.record.elementwise import apply, compute
+from sdgrad.record.elementwise import OF_WHOLE, apply, compute
 from sdgrad.record.recorder import ONLY_DATA
 from sdgrad.record.restart import Hints
 from sdgrad.record.values import DATA, RULES, Number, is_recorded
@@ -23,7 +23,7 @@ SIZES: dict[np.ufunc, Callable[[Any, Any], Any]] = {
 }
 """What a result is, of integers; its size as a number of floating point is only about that."""
 NEEDS_INTEGERS = (
-    *(np.remainder, np.floor_divide, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.right_shift, np.gcd),
+    *OF_WHOLE,
     *(np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal),
 )
 """What means something else for numbers of floating point; and comparisons, as those of sizes that are doubled."""

@@ -260,7 +260,10 @@ class RecordedLoop(Handler):
 
     def _widen(self, place: Any, cell: Cell, value: Any) -> None:
         """Start again with a type that holds what a trip leaves as well."""
-        wide = np.dtype(np.float64) if outgrows(self, value) else common([sample_of(cell.value), value])
+        grown = outgrows(self, value)
+        if grown:
+            self.recorder.hints.grown.add((self.site, place))
+        wide = np.dtype(np.float64) if grown else common([sample_of(cell.value), value])
         if wide != cell.value.dtype:
             self.recorder.hints.widened[(self.site, place)] = wide
             raise Restart(self.recorder.hints)

@@ -63,6 +63,7 @@ class Hints:
     :param written_out: loops that Python runs trip by trip, by their sites.
     :param materialized: arrays of known content that loops read and write, by their sites.
     :param widened: types of carried numbers, by site and position.
+    :param grown: carried numbers that are of floating point since they grow, by site and position.
     :param whole: loops in which something needs integers of Python's as such.
     :param frozen: arrays from outside whose content has to be known, by identity.
     :param constant: names that a loop may bind and does not, by site and name.
@@ -95,6 +96,7 @@ class Hints:
     written_out: set[Any] = field(default_factory=set)
     materialized: set[Any] = field(default_factory=set)
     widened: dict[Any, np.dtype] = field(default_factory=dict)
+    grown: set[Any] = field(default_factory=set)
     whole: set[Any] = field(default_factory=set)
     constant: set[Any] = field(default_factory=set)
     frozen: set[int] = field(default_factory=set)
@@ -122,8 +124,17 @@ class Hints:
     lacking: bool = False
 
     def needs_integers(self, origin: Iterable[Any]) -> None:
-        """Note that something needs an integer as such that was made in these loops."""
-        self.whole.update(o[1] for o in origin if o[0] == "loop")
+        """Note that something needs an integer as such that was made in these loops.
+
+        :raises Restart: it is a number of floating point there.
+        """
+        sites = {o[1] for o in origin if o[0] == "loop"}
+        self.whole |= sites
+        if found := [place for place in self.grown if place[0] in sites]:
+            self.grown.difference_update(found)
+            for place in found:
+                self.widened.pop(place, None)
+            raise Restart(self)
 
     def integers(self) -> dict[str, int]:
         """Return the integer arguments of this call, by name."""

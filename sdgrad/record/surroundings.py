@@ -109,7 +109,8 @@ def asked(recorder: Any, function: Callable, args: tuple, kwargs: dict[str, Any]
         return recorder.outside(now.value)[()]
     if _is_one_of(function, DRAWING):
         raise ParseError(f"{full_name(function)} {HINT}")
-    if not kwargs and (_is_one_of(function, ASKED) or isinstance(getattr(function, "__self__", None), ContextVar)):
+    of_context = isinstance(getattr(function, "__self__", None), ContextVar) and function.__name__ == "get"
+    if not kwargs and (_is_one_of(function, ASKED) or of_context):
         found = function(*args)
         recorder.reads.add(function, args, "called", found)
         return recorder.outside(found) if is_numeric(found) else found

@@ -83,8 +83,8 @@ UFUNCS = {
     "bitwise_and": "{0} & {1}",
     "bitwise_or": "{0} | {1}",
     "bitwise_xor": "{0} ^ {1}",
-    "left_shift": "{0} << {1}",
-    "right_shift": "{0} >> {1}",
+    "left_shift": "sdgrad_shift_left({0}, {1})",
+    "right_shift": "sdgrad_shift_right({0}, {1})",
 }
 
 # Functions of two results, one expression each; divmod has those of its two parts

@@ -58,8 +58,8 @@ def _is_memory(value: Any) -> bool:
 
 
 def is_long(value: Any) -> bool:
-    """True of an integer of Python's that has no place in 64 bits, or whose double has none."""
-    return type(value) is int and not -(2**62) <= value < 2**62
+    """True of an integer of Python's whose products with others may have no place in 64 bits."""
+    return type(value) is int and abs(value) >= 2**31
 
 
 def counts(arguments: Mapping[str, Any]) -> set[str]:

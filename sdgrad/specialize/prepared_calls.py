@@ -169,7 +169,7 @@ class PreparedCalls:
         :param ones: arguments of the program that are seeds.
         :param results: arguments of the program that are results, with their shapes.
         """
-        if not _is_plain(f):
+        if not _is_plain(f) or signature.has_effects:
             return
         order, defaults = _arranged(f, args, kwargs)
         depends = _depends(f, signature, order, (*_flat(args, kwargs)[0], *defaults))
@@ -194,7 +194,7 @@ class PreparedCalls:
         """
         count = len(primals)
         fits = all(isinstance(t, np.ndarray) for t in tangents)  # those of numbers are arrays in a program
-        if not fits or not _is_plain(f) or len(_flat(primals, {})[0]) != count:
+        if not fits or signature.has_effects or not _is_plain(f) or len(_flat(primals, {})[0]) != count:
             return
         order, defaults = _arranged(f, primals, {})
         depends = _depends(f, signature, order, (*primals, *defaults))

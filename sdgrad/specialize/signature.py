@@ -30,6 +30,7 @@ from sdgrad.program.passes import Target
 from sdgrad.program.tree import Loop, Program, walk, writes
 from sdgrad.record.function import record
 from sdgrad.record.index_limits import IndexLimit, PerhapsOutside, check_limits
+from sdgrad.record.left_outside import Left
 from sdgrad.record.nests import Form, identity, places_of, unflatten
 from sdgrad.record.outside import Change, as_before, put_back
 from sdgrad.record.reads import Read, Stamped
@@ -80,6 +81,7 @@ class Signature:
     rough: float = 0.0  # how far, relative, results of searches of Python's own may be from these
     disordered: bool = False  # Python's own results depend on the order of elements where some are NaN
     limits: tuple[IndexLimit, ...] = ()  # of index arrays among the inputs
+    has_effects: bool = False  # a call leaves something outside that Python computes: each is recorded
     fits: tuple[Fits, ...] = ()  # what was taken to hold of integer arguments
     changed: Sequence[Change] = ()  # what the recording has bound outside of the function
     verified: bool = False  # results have been compared with those of the function
@@ -113,7 +115,7 @@ class Signature:
 
     def remember(self, key: tuple) -> None:
         """Keep the signature for later calls; one that belongs to a call of another function is of no use there."""
-        if any(is_recorded(v) for v in self.closure.values()):
+        if self.has_effects or any(is_recorded(v) for v in self.closure.values()):
             return
         made = _signatures.setdefault(identity(self.function), {}).setdefault(key, [])
         made.insert(0, self)
@@ -150,7 +152,8 @@ class Signature:
         if isinstance(f, Derived):  # its arguments keep their names
             limits = tuple(x for s in made for x in s.limits if x.name in found.program.arguments)
         guards, fits = [g for s in (found, *made) for g in s.guards], [x for s in (found, *made) for x in s.fits]
-        return replace(found, guards=guards, limits=limits, fits=tuple(fits))
+        has_effects = any(s.has_effects for s in (found, *made))
+        return replace(found, guards=guards, limits=limits, fits=tuple(fits), has_effects=has_effects)
 
     @staticmethod
     def parse_with_dace(f: Callable, arguments: Mapping[str, Any]) -> Signature:
@@ -186,7 +189,8 @@ class Signature:
         rules = (n.rule.rough for n in nodes if isinstance(n, CustomCall) and n.rule is not None)
         rough = max(hints.rough, max(rules, default=0.0))
         own = replace(own, recorded=True, stepwise=stepwise, rough=rough, disordered=hints.disordered)
-        return replace(own, changed=found.changed, limits=found.limits, fits=found.fits)
+        has_effects = any(not isinstance(c.now, Left) for c in found.changed)
+        return replace(own, changed=found.changed, limits=found.limits, fits=found.fits, has_effects=has_effects)
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:

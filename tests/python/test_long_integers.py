@@ -189,3 +189,68 @@ def caught(x, n):
 
 def test_handlers():
     assert sdgrad.grad(caught)(1.0, 50) == 81.0
+
+
+SHIFTS = {
+    "1 << n": lambda x, n: x * (1 << n),
+    "constant >> n": lambda x, n: x * (1000 >> n),
+    "n >> 70": lambda x, n: x * (n >> 70),
+    "a condition": lambda x, n: x * (5 if (1 << n) > 1000 else 3),
+    "a remainder": lambda x, n: x * ((1 << n) % 1000),
+    "a mask": lambda x, n: x * (5 if 2**35 & (1 << n) else 3),
+}
+
+
+@pytest.mark.parametrize("name", SHIFTS)
+def test_shifts(name):
+    gradient = sdgrad.grad(SHIFTS[name])
+    for n in (3, 31, 32, 35, 40, 64, 3):
+        assert gradient(1.0, n) == SHIFTS[name](1.0, n)
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x, n, m: x * (n * m), lambda x, n, m: x * (n + m), lambda x, n, m: x * (n * (n + 1) // 2 - abs(m))]
+)
+def test_products_and_sums_of_arguments(f):
+    gradient = sdgrad.grad(f)
+    for n, m in ((3, 4), (2**32, 2**31), (2**40, -(2**40)), (2**62, 2**62), (-(2**63), 5), (3, 4)):
+        assert gradient(1.0, n, m) == pytest.approx(f(1.0, n, m), rel=1e-15)
+
+
+LONG_CONSTANTS = {
+    "least": lambda x, n: x * min(n, 2**70),
+    "less": lambda x, n: x * (3.0 if n < 2**70 else 5.0),
+    "a remainder": lambda x, n: x * ((n * 5 + 1) % 2**64 >> 1),
+    "a negative one": lambda x, n: x * (n % 2**65),
+}
+
+
+@pytest.mark.parametrize("name", LONG_CONSTANTS)
+def test_long_constants(name):
+    gradient = sdgrad.grad(LONG_CONSTANTS[name])
+    for n in (5, -1, 2**62, 5):
+        assert gradient(1.0, n) == LONG_CONSTANTS[name](1.0, n)
+
+
+def tripled_and(rest):
+    """Return a function that triples an integer for as long as data say, and needs it as such afterwards."""
+
+    def f(x, w):
+        a = 1
+        while np.sum(x) > 1.0:
+            x = x * 0.5
+            a *= 3
+        return np.sum(x * w[rest(a)])
+
+    return f
+
+
+@pytest.mark.parametrize("rest", [lambda a: a % 5, lambda a: a & 3, lambda a: (a >> 1) % 4, lambda a: a // 7 % 3])
+def test_integers_that_data_count(rest):
+    f, w = tripled_and(rest), np.arange(1.0, 6.0)
+    gradient = sdgrad.value_and_grad(f)
+    for size in (0.5, 3.0, 40.0, 1e5):
+        x = np.array([size, size])
+        assert gradient(x, w)[0] == pytest.approx(f(x, w))
+    with pytest.raises(OverflowError, match="64 bits"):
+        gradient(np.array([1e15, 1e15]), w)

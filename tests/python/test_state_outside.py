@@ -167,3 +167,41 @@ def test_nothing_recorded_stays(held, add):
     with pytest.raises(ParseError, match="exists outside of the function is changed"):
         sdgrad.grad(f)(1.0)
     assert not held or held == {"a": []}
+
+
+class Switched:
+    def __init__(self):
+        self.on, self.calls, self.names = False, 0, ["a", "b"]
+
+    def toggled(self, x):
+        self.on = not self.on
+        return x * (2.0 if self.on else 3.0)
+
+    def counted(self, x):
+        self.calls = (self.calls + 1) % 3
+        return x * self.calls
+
+    def turned(self, x):
+        self.names.reverse()
+        return x * (2.0 if self.names[0] == "a" else 3.0)
+
+
+@pytest.mark.parametrize("method", ["toggled", "counted", "turned"])
+def test_states_that_come_again(method):
+    own, other = Switched(), Switched()
+    gradient = sdgrad.grad(getattr(own, method))
+    assert [gradient(1.0) for _ in range(7)] == [getattr(other, method)(1.0) for _ in range(7)]
+    assert vars(own) == vars(other)
+
+
+def test_counters_that_are_set_again():
+    model = Switched()
+
+    def loss(x):
+        model.calls += 1
+        return x * model.calls
+
+    gradient = sdgrad.grad(loss)
+    for _ in range(3):
+        model.calls = 0
+        assert [gradient(1.0) for _ in range(3)] == [1.0, 2.0, 3.0]

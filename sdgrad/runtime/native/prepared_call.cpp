@@ -193,6 +193,7 @@ namespace
             if (source.letter == 'f' && parts[1] != 0.0) return false;
         } else {
             const long long whole = PyLong_AsLongLong(object);
+            if (whole >> 31 != 0 && whole >> 31 != -1) return false;  // it may have long products
             const int spare = 64 - 8 * int(source.size);
             if ((source.letter != 'i' && whole < 0) || whole << spare >> spare != whole) return false;
             if (source.size == 8) number.whole = whole;
