@@ -360,6 +360,15 @@ class Reads:
         return self.arrays.get(id(array))
 
 
+def same_content(now: Any, before: Any) -> bool:
+    """True if two values are one, or hold the same numbers and texts: either may be bound in place of the other."""
+    if type(now) is not type(before):
+        return False
+    if is_numeric(now):
+        return now.dtype == before.dtype and np.array_equal(now, before)
+    return _equal_parts(_parts(now, ()), _parts(before, ()))
+
+
 def _refuse_recorded(original: Any, now: Any) -> None:
     parts = now.values() if isinstance(now, dict) else now
     if any(map(holds_recorded, parts)):

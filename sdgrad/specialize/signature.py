@@ -33,7 +33,7 @@ from sdgrad.record.index_limits import IndexLimit, PerhapsOutside, check_limits
 from sdgrad.record.left_outside import Left
 from sdgrad.record.nests import Form, identity, places_of, unflatten
 from sdgrad.record.outside import Change, as_before, put_back
-from sdgrad.record.reads import Read, Stamped
+from sdgrad.record.reads import Read, Stamped, same_content
 from sdgrad.record.restart import Fits, Hints
 from sdgrad.record.values import is_recorded
 from sdgrad.rewrite.dead_code import inputs_that_matter
@@ -189,7 +189,7 @@ class Signature:
         rules = (n.rule.rough for n in nodes if isinstance(n, CustomCall) and n.rule is not None)
         rough = max(hints.rough, max(rules, default=0.0))
         own = replace(own, recorded=True, stepwise=stepwise, rough=rough, disordered=hints.disordered)
-        has_effects = any(not isinstance(c.now, Left) for c in found.changed)
+        has_effects = any(not isinstance(c.now, Left) and not same_content(c.now, c.old) for c in found.changed)
         return replace(own, changed=found.changed, limits=found.limits, fits=found.fits, has_effects=has_effects)
 
     @cached_property

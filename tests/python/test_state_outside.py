@@ -205,3 +205,29 @@ def test_counters_that_are_set_again():
     for _ in range(3):
         model.calls = 0
         assert [gradient(1.0) for _ in range(3)] == [1.0, 2.0, 3.0]
+
+
+class Begins:
+    """Set the same again in each call."""
+
+    recordings = 0
+
+    def __init__(self):
+        self.history, self.state, self.mode = None, None, ""
+
+    def loss(self, x):
+        self.history, self.state, self.mode = [], np.zeros(3), "train"
+        self.history.append((1, "first"))
+        return np.sum(x) * len(self.history)
+
+
+def test_what_is_set_again_is_recorded_twice(monkeypatch):
+    model = Begins()
+    gradient = sdgrad.grad(model.loss)
+    begun = []
+    own = sdgrad.specialize.signature.record
+    monkeypatch.setattr(sdgrad.specialize.signature, "record", lambda *a, **k: begun.append(1) or own(*a, **k))
+    for _ in range(5):
+        np.testing.assert_array_equal(gradient(np.ones(2)), np.ones(2))
+    assert len(begun) == 2
+    assert (model.history, model.mode) == ([(1, "first")], "train")
