@@ -47,9 +47,11 @@ class Lowering:
         for k, statement in enumerate(statements):
             new, left = self.statement(statement)
             out += new
+            rest = statements[k + 1 :]
+            if isinstance(statement, ast.With) and rest:  # what is entered may keep an exception
+                left = Exit(False, left.flags)
             if left.always:
                 return out, left
-            rest = statements[k + 1 :]
             if left.flags and rest:
                 inner, after = self.block(rest)
                 last = out[-1]

@@ -52,7 +52,7 @@ def fail(recorder: Recorder, error: BaseException) -> None:
 
 
 def _fail_if(recorder: Recorder, failed: Any, error: BaseException) -> None:
-    uncaught(recorder, error)
+    uncaught(recorder, error, getattr(failed, "origin", frozenset()))
     _leave_number(recorder, failed, error)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sdgrad.errors import ParseError, SdgradError
 from sdgrad.record.restart import Control
-from sdgrad.record.values import can_be_fixed
+from sdgrad.record.values import Origin, can_be_fixed
 
 
 class Refused(Control):
@@ -32,17 +32,18 @@ def guarded(recorder: Any, caught: Callable[[], Any]) -> Iterator[None]:
         guards.pop()
 
 
-def uncaught(recorder: Any, error: BaseException) -> None:
+def uncaught(recorder: Any, error: BaseException, origin: Origin = frozenset()) -> None:
     """Refuse a check whose exception the function would catch.
 
+    :param origin: what the check depends on.
     :raises Restart: it would, and whether it is raised can be known.
     :raises ParseError: it would.
     """
     for caught in recorder.outside_places.guards:
         if isinstance(error, _flat(caught())):
-            for branch in recorder.outside_places.open:
-                if not getattr(branch, "is_loop", False) and can_be_fixed(branch.origin):
-                    raise recorder.hints.fix(branch.origin)
+            branches = [b.origin for b in recorder.outside_places.open if not getattr(b, "is_loop", False)]
+            for decides in filter(can_be_fixed, (origin, *branches)):
+                raise recorder.hints.fix(decides)
             raise ParseError(
                 f"whether this raises {type(error).__name__}, only a run knows, and an 'except' of the function would "
                 "catch it: ask for the condition with 'if' instead"

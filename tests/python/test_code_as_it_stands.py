@@ -224,3 +224,24 @@ def test_refusals_are_not_handled():
 
     with pytest.raises(SdgradError, match="type object is not supported"):
         sdgrad.grad(f)(np.ones(2))
+
+
+def returning(x, n):
+    with contextlib.suppress(KeyError):
+        return np.sum(x) * {0: 1.0, 3: 2.0}[n]
+    return np.sum(x) * 100.0
+
+
+def asserting(x, n):
+    try:
+        assert n > 0
+    except AssertionError:
+        return np.sum(x)
+    return np.sum(x) * n
+
+
+@pytest.mark.parametrize("f", [returning, asserting])
+def test_what_follows_after_a_caught_exception(f):
+    gradient = sdgrad.value_and_grad(f)
+    for n in (0, 1, 3, -1, 0):
+        assert gradient(np.ones(2), n)[0] == f(np.ones(2), n)
