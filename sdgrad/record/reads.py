@@ -279,7 +279,7 @@ class Reads:
             if id(copy) not in known and not isinstance(original, tuple) and not _same(copy, before):
                 yield original
         for original, content in self.loose.values():
-            if id(original) not in known and content_of(original) != content:
+            if id(original) not in known and not _same(content_of(original) or {}, content):
                 yield original
 
     def write_back(self) -> Iterator[tuple[Any, dict]]:
@@ -296,7 +296,7 @@ class Reads:
             original.update(copy) if isinstance(original, dict) else original.extend(copy)
             yield original, held
         for original, held in self.loose.values():
-            if content_of(original) != held:
+            if not _same(content_of(original) or {}, held):
                 _refuse_recorded(original, original)
                 yield original, held
 

@@ -231,3 +231,16 @@ def test_what_is_set_again_is_recorded_twice(monkeypatch):
         np.testing.assert_array_equal(gradient(np.ones(2)), np.ones(2))
     assert len(begun) == 2
     assert (model.history, model.mode) == ([(1, "first")], "train")
+
+
+def test_arrays_in_collections_of_others():
+    held = collections.OrderedDict(a=np.ones(2), n=0)
+
+    def f(x):
+        held["n"] += 1
+        return np.sum(x * held["a"]) * held["n"]
+
+    gradient = sdgrad.grad(f)
+    for k in range(1, 4):
+        held["a"] = np.full(2, float(k))
+        np.testing.assert_array_equal(gradient(np.ones(2)), [k * k, k * k])
