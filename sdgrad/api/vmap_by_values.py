@@ -64,17 +64,19 @@ def _require(recorder: Recorder, taken: Sequence[Fits], arguments: Mapping[str, 
 
 
 def _run(mapped: Any, arguments: Mapping[str, Any]) -> Results:
-    signature = Signature.of(mapped, arguments)
-    found = signature.primal()(signature.arguments(arguments))
-    values = [signature.output_value(o, found, arguments) for o in signature.outputs]
+    values = _computed(Signature.of(mapped, arguments), arguments)
     return [v.reshape(s) for v, s in zip(values, mapped.shapes(arguments), strict=True)]
+
+
+def _computed(signature: Signature, arguments: Mapping[str, Any]) -> Results:
+    found = signature.primal()(signature.arguments(arguments))
+    return [signature.output_value(o, found, arguments) for o in signature.outputs]
 
 
 def _run_once(f: Any, arguments: Mapping[str, Any], count: int) -> Results:
     """Return the results of a function of which nothing is mapped, for each of some elements."""
     signature = Signature.of(f, arguments)
-    found = signature.primal()(signature.arguments(arguments))
-    values = (np.asarray(signature.output_value(o, found, arguments)) for o in signature.outputs)
+    values = map(np.asarray, _computed(signature, arguments))
     return [np.repeat(v.reshape(1, *s), count, 0) for v, s in zip(values, signature.result_shapes(), strict=True)]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from sdgrad.convert.trees import constants, operator_call
+from sdgrad.convert.trees import constants, named, operator_call
 
 
 class OuterNames(ast.NodeTransformer):
@@ -25,7 +25,7 @@ class OuterNames(ast.NodeTransformer):
         return [node, ast.fix_missing_locations(ast.copy_location(told, node))]
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
-        space: ast.expr = ast.Call(_name("globals"), [], []) if node.level else ast.Constant(None)
+        space: ast.expr = ast.Call(named("globals"), [], []) if node.level else ast.Constant(None)
         names = ast.Tuple([ast.Constant(a.name) for a in node.names], ast.Load())
         given: list[ast.expr] = [
             ast.Constant(node.module or ""),
@@ -34,13 +34,9 @@ class OuterNames(ast.NodeTransformer):
             names,
             ast.Constant(node.level),
         ]
-        module = ast.Call(_name("__import__"), given, [])
+        module = ast.Call(named("__import__"), given, [])
         bound = (
             ast.Assign([ast.Name(a.asname or a.name, ast.Store())], ast.Attribute(module, a.name, ast.Load()))
             for a in node.names
         )
         return [node, *(ast.fix_missing_locations(ast.copy_location(b, node)) for b in bound)]
-
-
-def _name(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load())

@@ -42,7 +42,8 @@ def uncaught(recorder: Any, error: BaseException, origin: Origin = frozenset()) 
     for caught in recorder.outside_places.guards:
         if isinstance(error, _flat(caught())):
             branches = [b.origin for b in recorder.outside_places.open if not getattr(b, "is_loop", False)]
-            for decides in filter(can_be_fixed, (origin, *branches)):
+            decides = next(filter(can_be_fixed, (origin, *branches)), None)
+            if decides is not None:
                 raise recorder.hints.fix(decides)
             raise ParseError(
                 f"whether this raises {type(error).__name__}, only a run knows, and an 'except' of the function would "

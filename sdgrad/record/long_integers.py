@@ -12,6 +12,7 @@ from sdgrad.record.checks import require_unseen
 from sdgrad.record.elementwise import OF_WHOLE, apply, compute
 from sdgrad.record.recorder import ONLY_DATA
 from sdgrad.record.restart import Hints
+from sdgrad.record.trip_ranges import Trips
 from sdgrad.record.values import DATA, RULES, Number, is_recorded
 
 SIZES: dict[np.ufunc, Callable[[Any, Any], Any]] = {
@@ -83,8 +84,8 @@ def outgrows(loop: Any, value: Any) -> bool:
     count = trips.in_this_call(hints) if trips is not None else None
     if trips is None or count is None:
         return True
-    fits = hints.fits_of(trips.span, FEW * abs(trips.step))
-    return not (hints.takes(fits) if fits is not None else count <= FEW)
+    few = _takes_few(hints, trips)
+    return count > FEW if few is None else not few
 
 
 def _is_read(operand: Any) -> bool:
@@ -149,5 +150,11 @@ def _run_by_python(handlers: Sequence[Any], operands: Sequence[Any]) -> None:
         count = trips.in_this_call(hints) or 0
         if not handler.flags and FEW < count <= MANY:
             raise hints.fix({("loop", handler.site), *trips.origin})
-        if count <= FEW and (fits := hints.fits_of(trips.span, FEW * abs(trips.step))) is not None:
-            hints.takes(fits)
+        if count <= FEW:
+            _takes_few(hints, trips)
+
+
+def _takes_few(hints: Hints, trips: Trips) -> bool | None:
+    """Have the program be for calls with few trips; False if this call has more, None if arguments do not decide."""
+    fits = hints.fits_of(trips.span, FEW * abs(trips.step))
+    return None if fits is None else hints.takes(fits)
