@@ -134,7 +134,7 @@ def _recorded(f: Callable, arguments: Mapping[str, Any], hints: Hints) -> Record
         recorder.flush()
         for check in recorder.ends:
             check()
-        changed = recorder.outside_places.finish(recorder.reads, left)
+        changed = recorder.outside_places.finish(recorder.reads, hints, left)
     except BaseException:
         recorder.outside_places.put_back()
         recorder.reads.put_back()

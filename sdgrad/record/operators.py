@@ -74,6 +74,7 @@ from sdgrad.record.sparse.matrix import is_sparse
 from sdgrad.record.sparse.writing import store_attribute
 from sdgrad.record.stores import check_in_place, store
 from sdgrad.record.surroundings import note_held
+from sdgrad.record.taken_next import next_of, taken
 from sdgrad.record.texts import as_told
 from sdgrad.record.trips import trips_of
 from sdgrad.record.truth import chained, joined, scalar
@@ -104,7 +105,7 @@ class ValueOperators(Operators):
 
     def for_(self, iterable: Iterable, bound: Names, flags: Names, head: Names, names: Names, later: Names) -> Handler:
         shown(iterable)
-        self.recorder.outside_places.drawn(iterable)
+        taken(self.recorder, iterable)
         site = self.recorder.site()
         trips = trips_of(self.recorder, iterable) if site not in self.recorder.hints.written_out else None
         if trips is None:
@@ -125,7 +126,7 @@ class ValueOperators(Operators):
 
     def iterate(self, iterable: Iterable) -> Iterable:
         shown(iterable)
-        self.recorder.outside_places.drawn(iterable)
+        taken(self.recorder, iterable)
         return map(self.inner, iterable)
 
     def check(self, condition: Any, message: Callable[[], Any] | None) -> None:
@@ -198,7 +199,7 @@ class ValueOperators(Operators):
             return each(self.choose, function, lambda option: self.call(option, *args, **kwargs), not_callable)
         if is_hashable(function) and (own := BUILTINS.get(function)) is not None:
             shown(*args)
-            self.recorder.outside_places.drawn(*args)
+            taken(self.recorder, *args, by=function)
             return own(*args, **kwargs)
         if isinstance(function, BoundRule):
             return function(*args, **kwargs)
@@ -277,7 +278,9 @@ class ValueOperators(Operators):
             return None
         if isinstance(owner, dict) and args and isinstance(args[0], Choice):
             return each(self.choose, args[0], lambda option: self.call(function, option, *args[1:]))
-        self.recorder.outside_places.drawn(owner, *args)
+        if function is next:
+            return as_told(next_of(self.recorder, *args))
+        taken(self.recorder, *args, by=function, owner=owner)
         check_random(function, args, kwargs, self.recorder.reads)
         found = called_as_it_is(self.recorder, function, args, kwargs)
         if isinstance(found, KINDS) or isinstance(function, type):

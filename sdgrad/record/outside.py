@@ -74,12 +74,27 @@ class Contents:
     def now(self) -> Content:
         return content_of(self.owner) or {}
 
-    def bind(self, content: Content) -> None:
+    def bind(self, content: Any) -> None:
         """Let it hold something else."""
         put(self.owner, content)
 
 
-Change = Place | Contents
+@dataclass(frozen=True)
+class Advanced:
+    """A counter from outside that went on, and what it said before."""
+
+    owner: Any
+    old: str
+
+    @property
+    def now(self) -> str:
+        return repr(self.owner)
+
+    def bind(self, _: Any) -> None:
+        """Leave it: nothing sets it back."""
+
+
+Change = Place | Contents | Advanced
 
 
 def shown_line(where: Source) -> str:
@@ -105,6 +120,7 @@ class Outside:
     bound: set[Any] = field(default_factory=set)  # attributes and global names, since the call began
     found: dict[str, str] = field(default_factory=dict)  # errors, by the inputs that hold what is changed later
     guards: list[Any] = field(default_factory=list)  # what the handlers catch in whose bodies the recording is
+    counted: dict[int, int] = field(default_factory=dict)  # what was taken of counters, by their identity
     open: list[Any] = field(default_factory=list)  # loops and branches whose bodies are being recorded
 
     @property
@@ -178,7 +194,7 @@ class Outside:
             if place.now is not place.old:
                 place.bind(place.old)
 
-    def finish(self, reads: Reads, left: Callable[[Place], Any]) -> tuple[Change, ...]:
+    def finish(self, reads: Reads, hints: Hints, left: Callable[[Place], Any]) -> tuple[Change, ...]:
         """Return the places that are bound to something else, and what is changed; nothing recorded stays anywhere.
 
         :param left: returns what stands for something recorded.
@@ -196,7 +212,7 @@ class Outside:
         for place in changed:
             if holds_recorded(place.now):
                 place.bind(left(place))
-        return (*changed, *contents)
+        return (*changed, *contents, *(before for before, _ in hints.counted.values()))
 
 
 def held_outside(recorder: Any) -> list[Any]:

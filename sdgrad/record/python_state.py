@@ -17,6 +17,8 @@ from sdgrad.record.values import is_recorded
 
 MOST = 10_000  # objects that are looked at
 GLOBAL = (np.random.mtrand._rand, random._inst)
+CHANNELS = ("queue", "_queue", "multiprocessing", "socket", "asyncio")
+"""Modules whose objects hand on what somebody else puts into them."""
 KINDS = (np.random.Generator, np.random.RandomState, random.Random)
 """Random number generators."""
 OPAQUE = (str, bytes, int, float, complex, type(None), type, ModuleType, np.ndarray, np.generic, np.dtype)
@@ -127,6 +129,11 @@ def content_of(value: Any) -> Content | None:
 def is_drawn_from(value: Any) -> bool:
     """True of random number generators, iterators and generators: each use changes them."""
     return isinstance(value, KINDS) or hasattr(type(value), "__next__")
+
+
+def is_source(value: Any) -> bool:
+    """True of what gives something else each time: iterators, files, queues."""
+    return hasattr(type(value), "__next__") or type(value).__module__.partition(".")[0] in CHANNELS
 
 
 def slots_of(kind: type) -> list[str]:

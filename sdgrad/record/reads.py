@@ -21,7 +21,7 @@ from scipy.sparse import issparse
 from sdgrad.convert.callables import is_filled, names_in, places_read
 from sdgrad.errors import ParseError
 from sdgrad.lift.dace_programs import STAMP
-from sdgrad.record.python_state import content_of, put
+from sdgrad.record.python_state import content_of, is_source, put
 from sdgrad.record.sparse.known import special_format
 from sdgrad.record.values import holds_recorded, is_recorded
 
@@ -172,6 +172,7 @@ class Reads:
     copies: dict[int, tuple[Any, Any, Any]] = field(default_factory=dict)  # of lists and dicts: original, copy, before
     contents: list[Any] = field(default_factory=list)
     classes: set[type] = field(default_factory=set)  # whose special methods have been looked into
+    sources: dict[int, Any] = field(default_factory=dict)  # iterators and the like
     loose: dict[int, tuple[Any, dict]] = field(default_factory=dict)  # sets and the like, which are not copied
 
     def guards(self) -> tuple[Any, ...]:
@@ -199,6 +200,8 @@ class Reads:
             self._inside(value)
         elif isinstance(value, (set, frozenset, bytearray, memoryview, array)):
             self.add(value, None, "entries", tuple(value))
+        elif is_source(value):
+            self.sources[id(value)] = value
         self._note_loose(value)
 
     def arguments(self, given: Mapping[str, Any]) -> None:

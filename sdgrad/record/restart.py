@@ -88,6 +88,7 @@ class Hints:
     :param rough: how far, relative, the result of a search of SciPy's may be from ours.
     :param disordered: what SciPy computes depends on the order of elements where some are NaN.
     :param filled: places of sparse matrices that are filled element by element, by where these are made.
+    :param counted: counters from outside, by identity: what they were before, and what they have given.
     :param lacking: a matrix of this recording has no room for some of them.
     :param stale: memory whose content is an old one once a trip has ended, by site.
     """
@@ -122,6 +123,7 @@ class Hints:
     disordered: bool = False
     filled: dict[Any, set[tuple[int, int]]] = field(default_factory=dict)
     lacking: bool = False
+    counted: dict[int, tuple[Any, list[int]]] = field(default_factory=dict)
 
     def needs_integers(self, origin: Iterable[Any]) -> None:
         """Note that something needs an integer as such that was made in these loops.

@@ -16,7 +16,7 @@ from sdgrad.config import config
 from sdgrad.convert.callables import name_of
 from sdgrad.errors import VerificationError
 from sdgrad.record.nests import compared
-from sdgrad.record.outside import Change, as_before
+from sdgrad.record.outside import Advanced, Change, as_before
 from sdgrad.record.shown import located_in_plain_run
 from sdgrad.runtime.call.device_arrays import is_resident
 from sdgrad.runtime.call.marshalling import as_array
@@ -63,6 +63,8 @@ def _wanted(signature: Signature, arguments: Mapping[str, Any]) -> bool:
     if signature.verified or not signature.recorded or config.verify == "never" or is_plain():
         return False
     if communicates(signature):  # other ranks would have to run theirs as well
+        return False
+    if any(isinstance(c, Advanced) for c in signature.changed):  # Python's own run would count on
         return False
     return not any(map(is_resident, arguments.values()))
 
