@@ -19,13 +19,13 @@ import islpy as isl
 
 from sdgrad.analysis.access_relations import all_elements, leaf_relation, loop_param
 from sdgrad.analysis.uses import users
+from sdgrad.program.own_memory import viewed
 from sdgrad.program.tree import Leaf, Loop, Node, Param, Program, Store
 
 
 def filled_in_parts(program: Program, names: Iterable[str]) -> frozenset[str]:
     """Return those containers all of whose elements are set, by leaves in counted loops, before any other use."""
-    viewed = {program.root(c.name) for c in program.containers.values() if c.view_of is not None}
-    return frozenset(n for n in names if n not in viewed and _is_filled(n, program))
+    return frozenset(n for n in names if n not in viewed(program) and _is_filled(n, program))
 
 
 def _is_filled(name: str, program: Program) -> bool:

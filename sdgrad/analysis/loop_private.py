@@ -20,6 +20,7 @@ from sdgrad.analysis.access_relations import covers, leaf_relation, partition
 from sdgrad.analysis.definitions import Definitions
 from sdgrad.analysis.uses import used, users
 from sdgrad.program.leaves import params_of
+from sdgrad.program.own_memory import viewed
 from sdgrad.program.tree import (
     Block,
     Branch,
@@ -92,7 +93,7 @@ def _fill(stores: Sequence[Store], leaf: Leaf, container: Container) -> bool:
 
 def defined_before_read(block: Sequence[Node], program: Program, names: Iterable[str]) -> set[str]:
     """Return those containers that a block uses in its own leaves only, and reads after it has set the elements."""
-    wanted = {n for n in names if program.containers[n].view_of is None} - _viewed(program)
+    wanted = {n for n in names if program.containers[n].view_of is None} - viewed(program)
     inner = {x for node in block if not isinstance(node, Leaf) for x in used(node, program)}
     inner |= {x for node in block for b in children(node) for x in users(b, program)}
     concerning = _concerning(block)
@@ -104,7 +105,7 @@ def within_blocks(program: Program) -> set[str]:
 
     No block with a use lies inside of another one.
     """
-    asked = {n for n, c in program.containers.items() if c.transient and c.view_of is None} - _viewed(program)
+    asked = {n for n, c in program.containers.items() if c.transient and c.view_of is None} - viewed(program)
     seen: set[str] = set()
 
     def visit(block: Block) -> set[str]:
@@ -119,11 +120,6 @@ def within_blocks(program: Program) -> set[str]:
 
     visit(program.body)
     return seen & asked
-
-
-def _viewed(program: Program) -> set[str]:
-    """Collect the containers that others are views of."""
-    return {program.root(c.name) for c in program.containers.values() if c.view_of is not None}
 
 
 def _concerning(block: Sequence[Node]) -> Callable[[str], list[Node]]:

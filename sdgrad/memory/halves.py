@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from sdgrad.autodiff.differentiate import Differentiated
 from sdgrad.machine.limits import Limit
 from sdgrad.memory.footprint import results
-from sdgrad.memory.limited import unplaced
+from sdgrad.memory.limited import Alternative, unplaced
 from sdgrad.memory.plan import MemoryPlan, Planner, as_given
 from sdgrad.program.tree import Block, Program, writes
 from sdgrad.tape.split import Halves, split
@@ -44,18 +44,19 @@ class PlannedHalves:
         most = limit.within(self.bytes)
         return most is not None and self.bytes <= most
 
-    def smaller(self, result: Differentiated, limit: Limit) -> PlannedHalves | None:
+    def smaller(self, whole: Alternative, limit: Limit) -> PlannedHalves | None:
         """Return halves within a limit that keep less; None if none are found.
 
         What both halves as one program would compute again is not kept, and what it starts from is. As one program they
         need not keep all of the tape until the end, so that less and less of the limit is tried.
+
+        :param whole: both halves as one program.
         """
         most = limit.within(self.bytes)
         if most is None:
             return None
-        planner = Planner(unplaced(result.program))
-        wholes = (planner.fastest(int(most * share)) for share in SHARES)
-        tried = (self._without(whole, result, most) for whole in wholes if whole is not None and whole.again)
+        plans = (whole.planner.fastest(int(most * share)) for share in SHARES)
+        tried = (self._without(plan, whole.result, most) for plan in plans if plan is not None and plan.again)
         return next((found for found in tried if found is not None), None)
 
     def _without(self, whole: MemoryPlan, result: Differentiated, most: int) -> PlannedHalves | None:

@@ -41,6 +41,14 @@ class Alternative:
     result: Differentiated
     planner: Planner
 
+    @staticmethod
+    def of(result: Differentiated, disk: int = 0) -> Alternative:
+        """Return a way with its planner.
+
+        :raises UnknownSize: nobody knows what it takes before it runs.
+        """
+        return Alternative(result, Planner(unplaced(result.program), disk=disk))
+
 
 @dataclass
 class Alternatives:
@@ -69,6 +77,8 @@ class Alternatives:
     def all(self) -> list[Alternative]:
         """Return all of them."""
         found = [self.plain] if self.plain else []
+        if found and not any(isinstance(n, Loop) for n in walk(self.program.body)):  # they differ in loops alone
+            return found
         unknown = self.unknown
         for nested in (False, True) if _has_nests(self.program) else (False,):
             try:
@@ -161,15 +171,20 @@ def _better(plans: list[MemoryPlan]) -> Iterator[MemoryPlan]:
             yield plan
 
 
-def within(program: Program, request: Request, given: bool = False) -> tuple[Differentiated, MemoryPlan]:
+def within(
+    program: Program, request: Request, given: bool = False, plain: Alternative | None = None
+) -> tuple[Differentiated, MemoryPlan]:
     """Differentiate a program such that it takes no more memory than the request allows, and the least time.
 
     :param given: the caller has made the arrays of the results, which count for nothing then.
+    :param plain: what has been made of it for a request without a limit.
     :raises MemoryLimitError: it takes more, whatever is computed again.
     :raises ArgumentError: it runs on a GPU, or has arrays of sizes that are not known.
     """
     assert request.memory_limit is not None
-    made = Alternatives.of(program, replace(request, memory_limit=None), files(request.memory_limit))
+    asked, disk = replace(request, memory_limit=None), files(request.memory_limit)
+    known = plain is not None and not disk
+    made = Alternatives(program, asked, plain) if known else Alternatives.of(program, asked, disk)
     theirs = results(made.first.planner.program) if given else 0
     is_share = request.memory_limit.share is not None
     limit = request.memory_limit.within(made.unlimited.bytes - theirs if is_share else 0)
@@ -192,8 +207,7 @@ def _has_nests(program: Program) -> bool:
 
 
 def _made(program: Program, request: Request, disk: int = 0) -> Alternative:
-    result = differentiate_program(program, request)
-    return Alternative(result, Planner(unplaced(result.program), disk=disk))
+    return Alternative.of(differentiate_program(program, request), disk)
 
 
 def unplaced(program: Program) -> Program:

@@ -9,7 +9,8 @@ import dace
 import sympy
 from dace import data as dt
 
-from sdgrad.program.tree import Container
+from sdgrad.program.kept import kept
+from sdgrad.program.tree import Container, Program
 
 ALIGNED = 64
 """Bytes of a cache line: what lies in memory of others begins at a multiple of it."""
@@ -57,3 +58,9 @@ def bytes_of(container: Container) -> int:
 def aligned(size: int) -> int:
     """Return the bytes of something with those up to where the next one begins."""
     return -(-size // ALIGNED) * ALIGNED
+
+
+@kept
+def viewed(program: Program) -> frozenset[str]:
+    """Return the containers that others are views of."""
+    return frozenset(program.root(c.name) for c in program.containers.values() if c.view_of is not None)

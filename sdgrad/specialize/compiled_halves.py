@@ -14,7 +14,7 @@ from sdgrad.autodiff.request import Request
 from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ArgumentError, NameNotFound
 from sdgrad.memory.halves import PlannedHalves
-from sdgrad.memory.limited import primal_within
+from sdgrad.memory.limited import Alternative, primal_within
 from sdgrad.memory.plan import MemoryPlan
 from sdgrad.pipeline import Ready, compiled
 from sdgrad.program.tree import Block, SymbolAssign, writes
@@ -151,11 +151,12 @@ def _halves_within(signature: Signature, request: Request, result: Differentiate
     assert request.memory_limit is not None
     limit = halves.limit(request.memory_limit)
     if not halves.fit(limit):
-        smaller = halves.smaller(result, limit)
+        both = Alternative.of(result)
+        smaller = halves.smaller(both, limit)
         if smaller is None:
             primal, rest = primal_within(signature.program, limit)
             whole = replace(request, memory_limit=rest)
-            signature.differentiated(whole)
+            signature.differentiated(whole, both)
             if limit.bytes is not None or rest.beside + signature.plans[whole].bytes < limit.beside + halves.bytes:
                 return _from_the_start(signature, primal, whole)
         halves = smaller or halves

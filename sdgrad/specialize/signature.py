@@ -20,7 +20,7 @@ from sdgrad.errors import ParseError
 from sdgrad.lift.dace_functions import check_arguments, needs_dace
 from sdgrad.lift.dace_programs import as_program, closure_of, parse, stamped
 from sdgrad.machine.free_memory import Answers, noting
-from sdgrad.memory.limited import within
+from sdgrad.memory.limited import Alternative, within
 from sdgrad.memory.plan import MemoryPlan
 from sdgrad.pipeline import Ready, compiled
 from sdgrad.program.custom_call import CustomCall
@@ -289,15 +289,15 @@ class Signature:
         compile_tangents([(self, request)])
         return self.tangents[request]
 
-    def differentiated(self, request: Request) -> Differentiated:
-        """Return the function and its adjoint."""
+    def differentiated(self, request: Request, plain: Alternative | None = None) -> Differentiated:
+        """Return the function and its adjoint; ``plain`` is that without a limit, if it is planned already."""
         with making:
             if request not in self.results:
                 with step("differentiating", self.program.name), noting(self.decided):
                     if request.memory_limit is None:
                         self.results[request] = differentiate_program(self.program, request)
                     else:
-                        self.results[request], self.plans[request] = within(self.program, request)
+                        self.results[request], self.plans[request] = within(self.program, request, plain=plain)
                 _differentiated.append((self.results, request))
                 while len(_differentiated) > MOST_DIFFERENTIATED:
                     results, oldest = _differentiated.popleft()

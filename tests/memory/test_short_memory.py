@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 import numpy as np
 import sdgrad
+from sdgrad.machine.free_memory import free_memory
 
 def simulate(u, steps):
     u = np.copy(u)
@@ -21,7 +22,7 @@ def simulate(u, steps):
 def pages():
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
-sdgrad.config.machine = replace(sdgrad.config.machine, tape_share=0.005)
+sdgrad.config.machine = replace(sdgrad.config.machine, tape_share=120e6 / free_memory())
 u = np.linspace(0.0, 1.0, 100_000)
 gradient = sdgrad.value_and_grad(simulate)
 few = gradient(u, 3)

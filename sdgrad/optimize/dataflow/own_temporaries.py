@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from sdgrad.analysis.loop_private import defined_before_read, defined_first
 from sdgrad.analysis.uses import used, users
 from sdgrad.program.names import Names
+from sdgrad.program.own_memory import viewed
 from sdgrad.program.rename import renamed, renamed_container
 from sdgrad.program.tree import Block, Container, Program, children, with_children
 
@@ -29,8 +30,8 @@ Place = tuple[int, ...]
 def own_temporaries(program: Program, names: Names) -> Program:
     """Rename temporaries such that no two blocks share one if each sets what it reads of it."""
     everywhere = users(program.body, program)
-    viewed = {program.root(n) for n, c in program.containers.items() if c.view_of is not None}
-    own = (n for n, c in program.containers.items() if c.transient and c.view_of is None and n not in viewed)
+    seen = viewed(program)
+    own = (n for n, c in program.containers.items() if c.transient and c.view_of is None and n not in seen)
     search = _Search(program, everywhere)
     places = search.places(program.body, (), {n for n in own if everywhere[n] > 1})
     found = {n: places[n][1:] for n in sorted(places) if len(places[n]) > 1}  # the first one keeps its name
