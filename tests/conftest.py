@@ -24,6 +24,7 @@ import pytest  # noqa: E402
 import races  # noqa: E402
 
 from sdgrad.config import config  # noqa: E402
+from sdgrad.specialize import signature  # noqa: E402
 
 races.watch()
 
@@ -38,6 +39,16 @@ def quick_builds(request):
         return
     with config.override(optimization_level=0, cache_dir=os.environ[CACHE]):
         yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forgotten():
+    """The programs of one module are of no use to the next; the collector need not look through what stays of it."""
+    yield
+    for known in (signature._signatures, signature._fixed, signature._fits):
+        known.clear()
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -501,23 +501,6 @@ def test_complex_cotangents_of_real_values_are_refused():
         sdgrad.vjp(lambda x: 2 * x, np.ones(3))[1](1j * np.ones(3))
 
 
-def nested_deeply(x):
-    s = 0.0
-    for i in range(2):
-        for j in range(2):
-            if x[i] > 0:
-                for k in range(2):
-                    if x[j] > 0:
-                        for m in range(2):
-                            if x[k] > 0:
-                                for n in range(2):
-                                    if x[m] > 0:
-                                        for p in range(2):
-                                            if x[n] > 0:
-                                                s += x[p]
-    return s
-
-
 def sorted_part(x):
     n = 0
     for v in x:
@@ -537,11 +520,10 @@ def chosen_shapes(x):
 @pytest.mark.parametrize(
     ("function", "where", "told"),
     [
-        (nested_deeply, "if x[n] > 0:", "nested too deeply here: move the inner ones into a function"),
         (sorted_part, "np.sort(x[:n])", "numpy.sort of an array whose length only a run of the program knows"),
         (chosen_shapes, "return np.sum(y)", "compute in its arms what is used after it"),
     ],
-    ids=["deep", "length", "shapes"],
+    ids=["length", "shapes"],
 )
 def test_refusals_say_what_to_write(function, where, told):
     with pytest.raises(ParseError) as caught:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import sympy
 
 from sdgrad.analysis.access_relations import loop_param
 from sdgrad.config import config
+from sdgrad.program.kept import kept
 from sdgrad.program.tree import Block, Instr, Leaf, Let, Loop, Node, Param, Scope, children
 from sdgrad.symbolic.expr import free_names, substitute
 from sdgrad.symbolic.slow_functions import slow_calls_in
@@ -32,11 +33,15 @@ def instructions(block: Block) -> float:
     return _of_block(block, {}, lambda leaf: sum(map(_of_instr, leaf.body)))
 
 
-@cache
 def trips(params: tuple[Param, ...]) -> int:
     """Estimate the number of instances of a nest."""
+    return _trips(params, config.machine.unknown_size)
+
+
+@lru_cache(maxsize=1 << 12)
+def _trips(params: tuple[Param, ...], unknown_size: int) -> int:
     size = sympy.Mul(*(p.count for p in params))
-    return max(1, int(size.subs({s: config.machine.unknown_size for s in size.free_symbols})))
+    return max(1, int(size.subs({s: unknown_size for s in size.free_symbols})))
 
 
 def _of_instr(instr: Instr) -> int:
@@ -55,7 +60,7 @@ def slow_calls(body: Iterable[Instr]) -> int:
     return sum(_slow_calls_of(i) for i in body if isinstance(i, Let))
 
 
-@lru_cache(maxsize=1 << 16)
+@kept
 def _slow_calls_of(instr: Let) -> int:
     """Count those of one instruction, which passes ask for again and again."""
     return slow_calls_in(instr.expr)

@@ -24,6 +24,7 @@ from typing import Any, cast
 
 from sdgrad.convert.liveness import mark
 from sdgrad.convert.lowering import PREFIX, RESULT, lowered
+from sdgrad.convert.outlining import Outlining
 from sdgrad.convert.scopes import bound, captured, locals_of, own_nodes
 from sdgrad.convert.source import Definition
 from sdgrad.convert.special_methods import SpecialMethods, looks_at_the_frame, unpacked
@@ -79,7 +80,7 @@ class Rewriter(SpecialMethods):
         body = node.body if self.generates else lowered(node.body)
         always = frozenset(captured(body))
         mark(body, frozenset(), always)
-        node.body = self.block(body)
+        node.body = Outlining(self.globals, self._fresh).block(self.block(body))
         return node
 
     def _inner(self, node: Any) -> Any:
