@@ -14,6 +14,7 @@ from sdgrad.record.functions.arguments import constant
 from sdgrad.record.functions.table import array, own, rule
 from sdgrad.record.special_methods import RecordingOperators
 from sdgrad.solvers import ivp
+from sdgrad.solvers.ends import Ends
 from sdgrad.solvers.scipy_calls import found, own_array, refuse
 
 STIFF = {"LSODA": "Radau"}  # of another method for stiff equations, that of ours
@@ -47,21 +48,18 @@ def solve_ivp(
         raise ParseError(f"{what}: events= are not recorded, whose number only a run knows: use sdgrad.solve_ivp")
     if unknown := sorted(n for n, v in options.items() if n not in (*KNOWN, *UNUSED) and v is not None):
         raise ParseError(f"{what}: {unknown[0]}= is not recorded: leave it out; {', '.join(KNOWN)} are recorded")
-    if t_eval is None:
-        raise ParseError(
-            f"{what}: only a run knows how many steps there are: give t_eval= the times to return, or call "
-            "sdgrad.solve_ivp, which returns the two ends without it"
-        )
     start = _start(y0)
     if start.ndim != 1:
         raise ValueError("`y0` must be 1-dimensional.")
     told = f"{what}: first_step=, max_step=, rtol= and atol= are known numbers"
     known = {n: constant(v, told) for n, v in options.items() if n in KNOWN and v is not None}
     known |= {"args": () if args is None else args, "dense_output": dense_output}
-    solution = ivp.solve_ivp(fun, t_span, start, _method(method), own_array(t_eval), **known)
+    times = None if t_eval is None else own_array(t_eval)
+    solution = ivp.solve_ivp(fun, t_span, start, _method(method), times, **known)
+    t, y = (solution.t, solution.y) if times is not None else (Ends(what, solution.t, 0), Ends(what, solution.y, 1))
     told = "The solver successfully reached the end of the integration interval."
     nothing = {"t_events": None, "y_events": None}
-    return found(t=solution.t, y=solution.y, status=0, message=told, success=True, sol=solution.sol, **nothing)
+    return found(t=t, y=y, status=0, message=told, success=True, sol=solution.sol, **nothing)
 
 
 @rule(integrate.odeint, aliases=True)

@@ -190,7 +190,6 @@ REFUSED = {
     "complex_func=True": lambda p: quad(lambda x: p * x * 1j, 0.0, 1.0)[0],
     "quad_vec for arrays": lambda p: quad(lambda x: np.ones(3) * x * p, 0.0, 1.0)[0],
     "'gk21' or 'gk15'": lambda p: quad_vec(lambda x: x * p, 0.0, 1.0, quadrature="trapezoid")[0],
-    "give t_eval= .* or call sdgrad.solve_ivp": lambda p: flow(p, None).y[0, -1],
     "events= are not": lambda p: flow(p, events=lambda t, y: y[0]).y[0, -1],
     "min_step= is not": lambda p: flow(p, method="LSODA", min_step=1e-9).y[0, -1],
     "no recorded 'nfev'": lambda p: flow(p).nfev * p,
@@ -236,6 +235,39 @@ def test_sizes_and_times_are_checked_as_by_scipy():
         sdgrad.grad(lambda p: odeint(lambda y, t: -p * y[:1], np.ones(2), TIMES)[-1, 0])(1.0)
     with pytest.raises(ValueError, match=r"(?s)test_scipy_integrate.py:.*`t_eval` are not within `t_span`"):
         sdgrad.grad(lambda p: flow(p, [1.0, 5.0]).y[0, -1])(1.0)
+
+
+def spring(k, **options):
+    return solve_ivp(lambda t, y: [y[1], -k * y[0]], (0.0, 2.0), [1.0, k], rtol=1e-9, atol=1e-10, **options)
+
+
+def of_the_ends(k):
+    solution = spring(k)
+    place, speed = solution.y
+    ends = solution.y.T[-1] * solution.y[..., 0] + solution.y[1:, -1]
+    return np.sum(ends) + place[-1] ** 2 * solution.t[-1] + speed[0] + solution.y[:, -1][1] * len(solution.y)
+
+
+INNER = {
+    "sum": lambda s: np.sum(s.y),
+    "one of them": lambda s: s.y[0, -2],
+    "mask": lambda s: s.y[0][s.y[0] > 0].sum(),
+    "product": lambda s: (2 * s.y)[0, -1],
+    "shape": lambda s: s.y[0, -1] / s.y.shape[1],
+    "length": lambda s: s.y[0, -1] / len(s.t),
+    "interpolation": lambda s: np.interp(1.0, s.t, s.y[0]),
+    "loop": lambda s: sum(s.y[0, k] for k, _ in enumerate(s.t)),
+}
+
+
+def test_ends_of_solutions_without_times():
+    check_grads(of_the_ends, (1.3,), order=1)
+
+
+@pytest.mark.parametrize("case", INNER)
+def test_what_lies_between_is_refused(case):
+    with pytest.raises(ParseError, match=r"of which the first and the last can be taken, as y\[:, -1\]"):
+        sdgrad.grad(lambda k: INNER[case](spring(k)))(1.3)
 
 
 def test_methods_for_stiff_equations_are_ours():
