@@ -192,8 +192,6 @@ def _content(value: Any, what: str) -> Any:
         if isinstance(value, Recorded):
             raise unreadable(value, what)
         return value
-    if value.outer is not None:
-        return _content(value.outer, what)
     if not can_be_fixed(value.origin):
         raise unreadable(value, what)
     raise value.recorder.hints.fix(value.origin)

@@ -176,7 +176,7 @@ def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
             RULES.keep_short(ufunc, operands, found.expr)
         return found
     kinds: Sequence[Any] = [kind(x) for x in operands]
-    if ufunc in DIVISIONS and is_weak(*operands):
+    if ufunc in DIVISIONS and is_weak(*operands) and (is_recorded(operands[1]) or not operands[1]):
         uncaught(next(x.recorder for x in operands if is_recorded(x)), ZeroDivisionError())
     if ufunc is np.power:
         operands, kinds = _power_operands(operands, kinds)

@@ -128,6 +128,18 @@ class Content:
         return now is not NOTHING and np.array_equal(now, self.content)
 
 
+@dataclass(frozen=True, eq=False)
+class OneArray:
+    """Two places that held one array, which is one input of the program."""
+
+    first: Read
+    second: Read
+
+    def holds(self) -> bool:
+        """True if both hold one array."""
+        return self.first.again() is self.second.again()
+
+
 @dataclass(frozen=True)
 class Stamped:
     """An object that tells when it changes, with what it told."""
@@ -195,7 +207,9 @@ class Reads:
         if how in CONTENTS:
             return
         if isinstance(value, np.ndarray):
-            self.arrays.setdefault(id(value), read)
+            first = self.arrays.setdefault(id(value), read)
+            if first is not read:
+                self.contents.append(OneArray(first, read))
         elif isinstance(value, (*SEQUENCES, *MAPPINGS)):
             self._inside(value)
         elif isinstance(value, (set, frozenset, bytearray, memoryview, array)):

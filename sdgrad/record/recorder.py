@@ -38,7 +38,7 @@ from sdgrad.record.frames import call_chain, converted_frames
 from sdgrad.record.index_ranges import IndexRanges
 from sdgrad.record.outside import WRITTEN, Outside
 from sdgrad.record.reads import Content, Reads, special_kind
-from sdgrad.record.restart import Hints, Restart
+from sdgrad.record.restart import Hints, Restart, of_around
 from sdgrad.record.runs import Assigned, Run, element_of
 from sdgrad.record.tensors import Tensor
 from sdgrad.record.values import DATA, Array, Number, Origin, Storage, is_positive
@@ -364,16 +364,15 @@ class Recorder(Builder):
         return found
 
     def _adopted_number(self, value: Number) -> Number:
-        name = self.names.fresh("outer")
+        name, origin = self.names.fresh("outer"), of_around(value.recorder.hints, value.origin)
         self.inputs[name] = value
         if value.dtype.kind in "iub":
             self.symbols[name] = dace.int64
-            found = Number(self, value.dtype, value.weak, value.origin, expr=sym(name))
+            found = Number(self, value.dtype, value.weak, origin, expr=sym(name))
             self.ranges.add(name, 0 if is_positive(value) else None)
         else:
             self.containers[name] = Container(name, dt.Scalar(typeclass(value.dtype), transient=False))
-            found = Number(self, value.dtype, value.weak, value.origin, tensor=Tensor(self, name, (), value.dtype))
-        found.outer = value
+            found = Number(self, value.dtype, value.weak, origin, tensor=Tensor(self, name, (), value.dtype))
         return found
 
     def materialize(self, storage: Storage) -> None:

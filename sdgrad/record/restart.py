@@ -188,5 +188,20 @@ class Hints:
     def fix(self, origins: Iterable[Any]) -> Restart:
         """Return the restart after which what a number came from is known: arguments, and trips of loops."""
         for kind, which in origins:
+            if isinstance(which, Around):
+                return which.hints.fix([(kind, which.which)])
             {"argument": self.fixed, "loop": self.written_out, "outside": self.frozen}[kind].add(which)
         return Restart(self)
+
+
+@dataclass(frozen=True)
+class Around:
+    """Where a number comes from in the recording around this one: that one starts again."""
+
+    which: Any
+    hints: Hints = field(compare=False)
+
+
+def of_around(hints: Hints, origin: Iterable[Any]) -> frozenset[Any]:
+    """Return where a number comes from, for a recording inside of the one that has these hints."""
+    return frozenset(o if isinstance(o, str) else (o[0], Around(o[1], hints)) for o in origin)

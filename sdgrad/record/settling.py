@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sdgrad.record.restart import Restart
-from sdgrad.record.values import DATA, KNOWN, Origin
+from sdgrad.record.values import DATA, KNOWN, Origin, is_recorded
 
 MOST_TRIES = 3  # at one place: arrays that the function makes are others in each recording, and never become known
 
@@ -27,6 +27,8 @@ def settle(recorder: Any, origin: Origin) -> None:
     if tries.get(site, 0) < MOST_TRIES and freeze(recorder):
         tries[site] = tries.get(site, 0) + 1
         raise Restart(recorder.hints)
+    for around in {id(v.recorder): v.recorder for v, _ in recorder.outer.values() if is_recorded(v)}.values():
+        settle(around, frozenset({DATA}))  # what the recording around this one has taken
 
 
 def freeze(recorder: Any) -> bool:

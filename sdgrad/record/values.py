@@ -182,7 +182,6 @@ class Number(Recorded):
         "moved",
         "name",
         "origin",
-        "outer",
         "recorder",
         "tensor",
         "weak",
@@ -209,7 +208,6 @@ class Number(Recorded):
         self.assigned: tuple[str, list] | None = None  # the symbol it was assigned to, and the block that has that
         self.condition: ast.expr | None = None  # what it tests of symbols
         self.moved: tuple[Number, int] | None = None  # the integer that it is the sum of, with a known one
-        self.outer: Number | None = None  # what it is in the recording around this one
         self.grows = False  # it may outgrow 64 bits where a loop hands it on
         self.is_array = False  # without axes: names of it see what changes it in place
 

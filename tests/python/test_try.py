@@ -114,6 +114,16 @@ def test_other_handlers_catch_what_python_raises():
         f(-x, "sin")
 
 
+def test_divisions_by_known_numbers_raise_nothing():
+    def halves(x):
+        try:
+            return x / 2 * 3 + x // 4
+        except ZeroDivisionError:
+            return 0.0
+
+    assert sdgrad.value_and_grad(halves)(5.0) == (pytest.approx(8.5), 1.5)
+
+
 class Network:
     def __init__(self):
         self.weights = [np.eye(2), np.eye(2) * 0.5]

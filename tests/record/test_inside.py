@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy import optimize
 
 import sdgrad
 from sdgrad.errors import ParseError
@@ -66,6 +67,25 @@ def test_value_and_gradient(f):
     wanted, wanted_gradient = jax.value_and_grad(lambda x: f(x, jax, jnp))(jnp.array(X))
     assert value == pytest.approx(float(wanted), rel=1e-10)
     np.testing.assert_allclose(gradient, wanted_gradient, rtol=1e-10, atol=1e-12)
+
+
+def with_a_count(x, n, places):
+    """The inner function needs integers of the outer one as Python's."""
+
+    def f(y):
+        chosen = {int(k): x[k] for k in places}
+        return y * sum([v * k for v in chosen.values() for k in range(1, n + 1)]) - 1.0
+
+    return optimize.brentq(f, -50.0, 50.0)
+
+
+def test_integers_of_the_function_around():
+    g = sdgrad.value_and_grad(with_a_count)
+    for n, places in ((2, [0, 1]), (3, [0, 1]), (2, [1, 1])):
+        value, gradient = g(X, n, np.array(places))
+        sums, count = np.bincount(sorted(set(places)), minlength=3), n * (n + 1) / 2
+        assert value == pytest.approx(1 / (count * (sums @ X)))
+        np.testing.assert_allclose(gradient, -sums / (count * (sums @ X) ** 2), rtol=1e-9)
 
 
 @pytest.mark.parametrize("way", [lambda f, p: sdgrad.grad(f)(p[1]), lambda f, p: sdgrad.root(f, 1.0)])

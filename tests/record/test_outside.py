@@ -186,6 +186,20 @@ def test_arrays_outside_are_not_written():
         sdgrad.grad(f)(X)
 
 
+ROWS = {"a": X, "b": [X, X]}
+
+
+def test_one_array_at_several_places_that_part():
+    """The others were those of the first place for ever."""
+    g = sdgrad.value_and_grad(lambda x: np.sum(ROWS["a"] * x) + 10 * (ROWS["b"][0] @ x) + 100 * (ROWS["b"][1] @ x))
+    for places in ([X, [X, X]], [X, [2 * X, X]], [3 * X, [X, X]], [X, [X, 5 * X]], [X, [X, X]]):
+        ROWS["a"], ROWS["b"][:] = places
+        wanted = ROWS["a"] + 10 * ROWS["b"][0] + 100 * ROWS["b"][1]
+        value, gradient = g(X)
+        assert value == pytest.approx(wanted @ X)
+        np.testing.assert_allclose(gradient, wanted)
+
+
 SCALES = {"s": np.ones(3)}
 
 
