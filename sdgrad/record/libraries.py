@@ -15,7 +15,7 @@ import numpy as np
 from sdgrad.errors import ParseError, UnknownContent
 from sdgrad.record.elementwise import origin
 from sdgrad.record.functions.on_demand import load_imported
-from sdgrad.record.functions.table import FUNCTIONS, full_name
+from sdgrad.record.functions.table import FUNCTIONS, active, full_name
 from sdgrad.record.other_libraries import here
 from sdgrad.record.outside import shown_line
 from sdgrad.record.reads import PLAIN
@@ -39,6 +39,21 @@ def is_of_library(owner: Any) -> bool:
 def method_of(kind: type, name: str) -> Any:
     """Return what a class has under a name, as it stands in the class."""
     return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+
+
+def special(owner: Any, name: str) -> FunctionType | None:
+    """Return the method of a user's class that Python would call; None of what is no user's."""
+    found = method_of(type(owner), name) if is_users(type(owner)) else None
+    if not isinstance(found, FunctionType) or is_known(found):
+        return None
+    note_class(type(owner), name, found)
+    return found
+
+
+def note_class(kind: type, name: str, held: Any) -> None:
+    """Note what a class has under a name: at a later call it may have something else there."""
+    if (recorder := active()) is not None:
+        recorder.reads.add(kind, name, "attribute", held)
 
 
 def is_hashable(function: Any) -> bool:

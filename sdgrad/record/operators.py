@@ -53,8 +53,8 @@ from sdgrad.record.libraries import (
     is_of_library,
     is_plain_library_function,
     is_users,
-    method_of,
     refused,
+    special,
     with_owner,
 )
 from sdgrad.record.listed import part_of, replace_part
@@ -203,7 +203,7 @@ class ValueOperators(Operators):
             return own(*args, **kwargs)
         if isinstance(function, BoundRule):
             return function(*args, **kwargs)
-        if hasattr(function, "record_call"):  # a derivative, or another program
+        if not is_users(type(function)) and hasattr(function, "record_call"):  # a derivative, or another program
             return function.record_call(self.recorder, args, kwargs)
         if isinstance(function, DaceProgram) and not needs_dace(function):
             with sized(self.recorder, sizes_of(function, bind_arguments(function, args, kwargs))):
@@ -229,8 +229,7 @@ class ValueOperators(Operators):
         if is_users(own_kind):
             if function is own_kind:
                 return self.made(function, args, kwargs)
-            called = method_of(own_kind, "__call__")
-            if isinstance(called, FunctionType):
+            if (called := special(function, "__call__")) is not None:
                 return self.call(called, function, *args, **kwargs)
         return self.foreign(*with_owner(function, args), kwargs)
 

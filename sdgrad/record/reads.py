@@ -80,7 +80,8 @@ class Read:
     def told(self) -> str:
         """Return the name under which it was read; nothing for an entry of a list."""
         if self.how == "attribute":
-            return f"{type(self.owner).__name__}.{self.key}"
+            kind = self.owner if isinstance(self.owner, type) else type(self.owner)
+            return f"{kind.__name__}.{self.key}"
         return self.key if self.how == "item" and isinstance(self.key, str) else ""
 
     def holds(self) -> bool:
@@ -95,7 +96,7 @@ class Read:
         if isinstance(value, np.ndarray):
             return is_numeric(value) and now.dtype == value.dtype and now.shape == value.shape
         if self.how in CONTENTS:
-            return _equal_parts(now, value)
+            return equal_parts(now, value)
         return isinstance(value, PLAIN) and _equal(now, value)
 
 
@@ -109,9 +110,10 @@ def _equal(now: Any, value: Any) -> bool:
     return now is value or type(now) is type(value) and bool(now == value) and (bool(value) or repr(now) == repr(value))
 
 
-def _equal_parts(now: Any, value: Any) -> bool:
+def equal_parts(now: Any, value: Any) -> bool:
+    """True if numbers and texts are the same, all else is one object, and tuples are of such."""
     if type(now) is tuple and type(value) is tuple:
-        return len(now) == len(value) and all(map(_equal_parts, now, value))
+        return len(now) == len(value) and all(map(equal_parts, now, value))
     return _equal(now, value) if isinstance(value, PLAIN) else now is value
 
 
@@ -325,8 +327,8 @@ class Reads:
     def cells_of(self, function: Any) -> None:
         """Note what the cells of a function from outside hold, and what it has for arguments that are left out."""
         self.add(function, "__code__", "attribute", function.__code__)  # which editors and notebooks replace
-        for name in ("__defaults__", "__kwdefaults__"):
-            if held := getattr(function, name):
+        for name in ("__defaults__", "__kwdefaults__", "registry"):  # of functools.singledispatch
+            if held := getattr(function, name, None):
                 self.add(function, name, "attribute", held)
         for cell in function.__closure__ or ():
             if is_filled(cell):
@@ -383,7 +385,7 @@ def same_content(now: Any, before: Any) -> bool:
         return False
     if is_numeric(now):
         return now.dtype == before.dtype and np.array_equal(now, before)
-    return _equal_parts(_parts(now, ()), _parts(before, ()))
+    return equal_parts(_parts(now, ()), _parts(before, ()))
 
 
 def _refuse_recorded(original: Any, now: Any) -> None:

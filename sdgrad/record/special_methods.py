@@ -19,7 +19,7 @@ from typing import Any, cast
 from sdgrad.convert.operators import BINARY, UPDATED, Handler, Names
 from sdgrad.record.choices import Choice
 from sdgrad.record.functions.python import type_
-from sdgrad.record.libraries import is_hashable, is_known, is_users, is_users_module, method_of
+from sdgrad.record.libraries import is_hashable, is_known, is_users, is_users_module, method_of, note_class, special
 from sdgrad.record.managed import Managed
 from sdgrad.record.operators import ValueOperators
 from sdgrad.record.reads import NOTHING
@@ -47,12 +47,6 @@ LOOKING = {
 PARSING = {int, float, complex, eval}
 CALLED = (FunctionType, MethodType, functools.partial, operator.attrgetter)
 BY_OPERATOR: dict[Any, str] = {of: word for word, of in BINARY.items()}
-
-
-def special(owner: Any, name: str) -> FunctionType | None:
-    """Return the method of a user's class that Python would call; None of what is no user's."""
-    found = method_of(type(owner), name) if is_users(type(owner)) else None
-    return found if isinstance(found, FunctionType) and not is_known(found) else None
 
 
 def names_of(word: str) -> tuple[str, str]:
@@ -267,6 +261,7 @@ class RecordingOperators(ValueOperators):
             return super().attribute(owner, name)
         found, held = method_of(type(owner), name), getattr(owner, "__dict__", {})
         if isinstance(found, property) and isinstance(found.fget, FunctionType):
+            note_class(type(owner), name, found)
             return self.call(found.fget, owner)
         if isinstance(found, functools.cached_property) and name not in held and id(owner) in self.recorder.reads.own:
             held[name] = self.call(found.func, owner)

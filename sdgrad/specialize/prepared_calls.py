@@ -15,10 +15,10 @@ import numpy as np
 from optree import tree_flatten, tree_is_leaf
 
 from sdgrad.config import config
-from sdgrad.convert.callables import python_function
+from sdgrad.convert.callables import python_function, signature_of
 from sdgrad.record.index_limits import IndexLimit
-from sdgrad.record.nests import IN_ORDER, flatten, unflatten
-from sdgrad.record.reads import Read, is_numeric
+from sdgrad.record.nests import IN_ORDER, flatten, is_nest, unflatten
+from sdgrad.record.reads import Read, equal_parts, is_numeric
 from sdgrad.runtime.call.compiled_program import CompiledProgram
 from sdgrad.runtime.call.fast_call import NUMBERS, Direct, Recipe, is_data
 from sdgrad.runtime.call.native_call import Form
@@ -111,6 +111,26 @@ class Prepared:
                 return MISSING
         found = self.direct(args, kwargs)
         return MISSING if found is None else self.build(found)
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """A nest that calls leave out, a default or an argument of a partial, with the leaves that it held."""
+
+    nest: Any
+    leaves: tuple
+    form: Hashable
+
+    @staticmethod
+    def of(nest: Any) -> LeftOut:
+        """Return a nest with what it holds now."""
+        leaves, form = flatten(nest, IN_ORDER)
+        return LeftOut(nest, tuple(leaves), form)
+
+    def holds(self) -> bool:
+        """True if it holds the same."""
+        leaves, form = tree_flatten(self.nest, namespace=IN_ORDER)
+        return form == self.form and equal_parts(tuple(leaves), self.leaves)
 
 
 @dataclass(frozen=True)
@@ -339,4 +359,6 @@ def _of_defaults(f: Callable, defaults: Sequence[Any]) -> list[Guard]:
     """Return what has to hold for the arguments that calls leave out to be the same."""
     function = python_function(f)
     names = ("__defaults__", "__kwdefaults__") if defaults else ()
-    return [Read(function, n, "attribute", getattr(function, n)) for n in names if hasattr(function, n)]
+    given = (p.default for p in signature_of(f).parameters.values()) if defaults else ()
+    bound = [Read(function, n, "attribute", getattr(function, n)) for n in names if hasattr(function, n)]
+    return [*bound, *(LeftOut.of(v) for v in given if is_nest(v))]

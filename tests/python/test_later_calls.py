@@ -83,12 +83,58 @@ class Late:
     pass
 
 
+class Meter:
+    def __getattr__(self, name):
+        return 1.0
+
+    def __len__(self):
+        return 2
+
+    def __call__(self, x):
+        return 2.0 * x
+
+    @property
+    def factor(self):
+        return 2.0
+
+
+METER = Meter()
+
+
+@dataclasses.dataclass
+class Settings:
+    rate: float = 2.0
+
+
+SETTINGS = Settings()
+
+
+def by_default(x, settings=SETTINGS):
+    return settings.rate * x
+
+
+@functools.singledispatch
+def rate_of(kind, x):
+    return x
+
+
+@rate_of.register
+def _(kind: str, x):
+    return 2.0 * x
+
+
 CHANGES = {
     "code": (calls, lambda: setattr(helper, "__code__", other.__code__)),
     "texts": (lambda x: x * (2.0 if NAMES[0] == "a" else 3.0), lambda: NAMES.__setitem__(0, "c")),
     "objects": (lambda x: x * OBJECTS[0], lambda: OBJECTS.__setitem__(0, 5.0)),
     "of a namespace": (lambda x: x * (2.0 if hasattr(SPACE, "k") else 3.0), lambda: setattr(SPACE, "k", 1)),
     "of a class": (lambda x: x * getattr(Late, "k", 2.0), lambda: setattr(Late, "k", 7.0)),
+    "of a default": (by_default, lambda: setattr(SETTINGS, "rate", 5.0)),
+    "of a partial": (functools.partial(by_default, settings=SETTINGS), lambda: setattr(SETTINGS, "rate", 6.0)),
+    "for a type": (lambda x: rate_of("a", x), lambda: rate_of.register(str)(lambda kind, x: 3.0 * x)),
+    "a method of Python's": (lambda x: len(METER) * x, lambda: setattr(Meter, "__len__", lambda self: 5)),
+    "a call": (lambda x: METER(x), lambda: setattr(Meter, "__call__", lambda self, x: 5.0 * x)),
+    "a property": (lambda x: METER.factor * x, lambda: setattr(Meter, "factor", property(lambda self: 5.0))),
     "of a module": (lambda x: x * getattr(MODULE, "k", 2.0), lambda: setattr(MODULE, "k", 7.0)),
 }
 
