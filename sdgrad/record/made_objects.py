@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -42,8 +44,21 @@ def made(call: Callable[..., Any], reads: Reads, kind: Any, args: tuple, kwargs:
         return found
     reads.made(found)
     reads.add(kind, "__init__", "attribute", initialize)
-    (call if isinstance(initialize, FunctionType) else _as_it_is)(initialize, found, *args, **kwargs)
+    own = {n: call(factory) for n, factory in _factories(kind, initialize, (found, *args), kwargs)}
+    (call if isinstance(initialize, FunctionType) else _as_it_is)(initialize, found, *args, **kwargs, **own)
     return found
+
+
+def _factories(kind: Any, initialize: Any, args: tuple, kwargs: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what makes the fields of a dataclass that are not given: its own code would call them as they stand."""
+    if not isinstance(initialize, FunctionType) or not dataclasses.is_dataclass(kind):
+        return
+    parameters = list(inspect.signature(initialize).parameters.values())
+    for parameter in parameters[len(args) :]:
+        name = parameter.name
+        factory = getattr(kind.__dataclass_fields__.get(name), "default_factory", dataclasses.MISSING)
+        if factory is not dataclasses.MISSING and name not in kwargs and repr(parameter.default) == "<factory>":
+            yield name, factory
 
 
 def _as_it_is(function: Callable, *args: Any, **kwargs: Any) -> Any:

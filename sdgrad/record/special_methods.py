@@ -7,6 +7,7 @@ of the function is not noticed when it changes.
 from __future__ import annotations
 
 import argparse
+import collections
 import copy
 import dataclasses
 import functools
@@ -311,6 +312,8 @@ class RecordingOperators(ValueOperators):
             return self._method_called(function, args[0])
         if function in APPLYING:
             args = (functools.partial(self.call, bool if args[0] is None else args[0]), *map(self.iterable, args[1:]))
+        elif function is collections.defaultdict:
+            args = (self._factory(args[0]), *args[1:])
         elif isinstance(kwargs.get("key"), CALLED):
             kwargs["key"] = functools.partial(self.call, kwargs["key"])
         elif function is vars:
@@ -323,6 +326,11 @@ class RecordingOperators(ValueOperators):
         elif function is hasattr or any(is_users(type(a)) for a in args):
             return self._of_object(function, args, kwargs)
         return super().call(function, *args, **kwargs)
+
+    def _factory(self, kind: Any) -> Any:
+        """Return what makes the entries of a ``defaultdict``: converted, where it may be Python of the user's."""
+        is_own = isinstance(kind, functools.partial) or isinstance(kind, type) and is_users(kind)
+        return functools.partial(self.call, kind) if is_own else kind
 
     def _method_called(self, caller: operator.methodcaller, owner: Any) -> Any:
         made, rest = cast(tuple[Any, tuple], caller.__reduce__())

@@ -1,6 +1,7 @@
 """Classes of the user's: attributes, methods, operators, and objects that change."""
 
 import abc
+import collections
 import dataclasses
 import enum
 import functools
@@ -355,6 +356,28 @@ def arrays_of_an_object_in_a_loop(x):
         for p in pendulums:
             p.advance(0.1)
     return pendulums[0].state[0] * pendulums[1].state[1]
+
+
+@dataclass
+class Sums:
+    """What its fields begin with is made by factories."""
+
+    total: np.ndarray = field(default_factory=functools.partial(np.zeros, 2))
+    counts: dict = field(default_factory=lambda: collections.defaultdict(int))
+    last: Body = field(default_factory=lambda: Body(np.ones(2), np.ones(2)))
+
+    def add(self, value, label):
+        self.total[0] += value
+        self.counts[label] += 1
+        self.last.mass = value * self.counts[label]
+
+
+@program
+def factories_of_fields_and_entries(x):
+    groups = collections.defaultdict(Sums)
+    for value, label in zip(x, "aabb", strict=True):
+        groups[label].add(value * x[0], label)
+    return sum(g.total[0] ** 2 * g.last.mass for g in groups.values())
 
 
 @pytest.mark.parametrize("f", program, ids=name_of)
