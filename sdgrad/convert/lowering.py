@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sdgrad.convert.matches import as_branches
+from sdgrad.convert.scopes import own_nodes
 
 PREFIX = "_sdgrad_"
 RESULT, DONE = f"{PREFIX}result", f"{PREFIX}done"
@@ -188,3 +189,35 @@ def lowered(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     end: Any = ast.copy_location(ast.Return(ast.Name(RESULT, ast.Load())), body[-1])
     end.sdgrad_maybe = not left.always
     return [first, *statements, end]
+
+
+STOPPING = (ast.Yield, ast.YieldFrom, ast.Await)
+
+
+def lowered_in_parts(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """Return a generator's statements: those that neither stop nor leave it are lowered, and may run twice."""
+    return _parts(body, itertools.count())
+
+
+def stops(node: ast.stmt) -> bool:
+    """True if a statement of a generator, lowered in parts, stops or leaves it, or a loop around it."""
+    return any(isinstance(n, (*STOPPING, ast.Return, ast.Break, ast.Continue)) for n in own_nodes([node]))
+
+
+def _parts(body: Sequence[ast.stmt], numbers: Iterator[int]) -> list[ast.stmt]:
+    out: list[ast.stmt] = []
+    for statement in body:
+        lowering = Lowering(numbers)
+        new, left = ([statement], THROUGH) if _yields(statement) else lowering.statement(statement)
+        if left.flags or any(map(stops, new)):
+            for holder in (statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+                for name in ("body", "orelse", "finalbody"):
+                    if getattr(holder, name, None):
+                        setattr(holder, name, _parts(getattr(holder, name), numbers))
+            new = [statement]
+        out += new
+    return out
+
+
+def _yields(node: ast.stmt) -> bool:
+    return any(isinstance(n, STOPPING) for n in own_nodes([node]))

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from sdgrad.convert.liveness import mark
-from sdgrad.convert.lowering import PREFIX, RESULT, lowered
+from sdgrad.convert.lowering import PREFIX, RESULT, STOPPING, lowered, lowered_in_parts, stops
 from sdgrad.convert.outlining import Outlining
 from sdgrad.convert.scopes import bound, captured, locals_of, own_nodes
 from sdgrad.convert.source import Definition
@@ -66,7 +66,7 @@ class Rewriter(SpecialMethods):
         self.scopes = scopes
         self.numbers = itertools.count()
         self.globals: set[str] = set()  # names that are declared global: no locals of this function
-        self.generates = False  # the body stops and goes on, so that it cannot run twice
+        self.generates = False  # the body stops and goes on: what does so cannot run twice
         self.of_class = False
 
     # -- functions
@@ -75,10 +75,10 @@ class Rewriter(SpecialMethods):
         if isinstance(node, ast.Lambda):
             node.body = self.visit(node.body)
             return node
-        self.generates = any(isinstance(n, (ast.Yield, ast.YieldFrom, ast.Await)) for n in own_nodes(node.body))
+        self.generates = any(isinstance(n, STOPPING) for n in own_nodes(node.body))
         self.globals = {n for d in own_nodes(node.body) if isinstance(d, ast.Global) for n in d.names}
-        body = node.body if self.generates else lowered(node.body)
-        always = frozenset(captured(body))
+        body = lowered_in_parts(node.body) if self.generates else lowered(node.body)
+        always = frozenset(captured(body)) | (bound(body) if self.generates else frozenset())
         mark(body, frozenset(), always)
         node.body = Outlining(self.globals, self._fresh).block(self.block(body))
         return node
@@ -98,7 +98,7 @@ class Rewriter(SpecialMethods):
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         node.bases = [self.visit(b) for b in node.bases]
         inner = Rewriter(node.name, [*self.scopes, bound(node.body)])
-        inner.generates, inner.of_class, inner.numbers = True, True, self.numbers
+        inner.of_class, inner.numbers = True, self.numbers
         mark(node.body, frozenset(), frozenset())
         node.body = inner.block(node.body)
         return node
@@ -122,8 +122,11 @@ class Rewriter(SpecialMethods):
                 setattr(node, field, self.visit(held))
         return node
 
+    def _is_left_to_python(self, node: ast.stmt) -> bool:
+        return self.of_class or self.generates and stops(node)
+
     def visit_If(self, node: ast.If) -> Any:
-        if self.generates:
+        if self._is_left_to_python(node):
             node.test = self._operator("truth", node.test, at=node.test)
             return self.generic_visit(node)
         names = self._names(node, [*node.body, *node.orelse])
@@ -134,7 +137,7 @@ class Rewriter(SpecialMethods):
         return self._handled(node, "branch", [test], names, arm, [choice])
 
     def visit_While(self, node: Any) -> Any:
-        if self.generates:
+        if self._is_left_to_python(node):
             node.test = self._operator("truth", node.test, at=node.test)
             return self.generic_visit(node)
         names = self._names(node, node.body)
@@ -147,7 +150,7 @@ class Rewriter(SpecialMethods):
         return self._handled(node, "while_", [flags, head], names, self._fresh("trip"), [choice], handler)
 
     def visit_For(self, node: Any) -> Any:
-        if self.generates:
+        if self._is_left_to_python(node):
             node.iter = self._operator("iterate", node.iter, at=node.iter)
             return self.generic_visit(node)
         iterable = self.visit(node.iter)

@@ -44,6 +44,10 @@ class SpecialMethods(ast.NodeTransformer):
         managed = located(operator_call("managed", self.visit(node.context_expr)), node.context_expr)
         return ast.withitem(managed, self.visit(node.optional_vars) if node.optional_vars is not None else None)
 
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.YieldFrom:
+        node.value = located(operator_call("iterable", self.visit(node.value)), node.value)
+        return node
+
     def visit_Starred(self, node: ast.Starred) -> ast.Starred:
         node.value = self.visit(node.value)
         if isinstance(node.ctx, ast.Load):

@@ -202,7 +202,8 @@ INSTEAD = {
     "loop, fill an array that is large enough, or add up",
     "a key": "dicts and sets need its value. Use an array, and the number as its index",
     "the truth value": "what cannot be an 'if' with both arms recorded needs its value: the 'if' of a comprehension, "
-    "a list that grows. Use np.where, or multiply by the condition",
+    "a list that grows, whether a generator yields. Use np.where, or multiply by the condition; write the loop of a "
+    "generator where its values are used",
     "an array of NumPy's own": "functions without a rule, and libraries in C, need it. See sdgrad.pure_callback",
 }
 """What to write where Python needs a value."""

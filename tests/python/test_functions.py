@@ -332,6 +332,55 @@ def functions_with_attributes(x):
     return f(x[0]) * g
 
 
+def settled(values):
+    """Branches, loops and exits between the places where it stops; one name is bound in one arm only."""
+    total, late = 0.0, None
+    for k, value in enumerate(values):
+        if value > 0.0:
+            late = value * values[0]
+            if value > 1.0:
+                total = total + late
+        for i in range(30):
+            value = np.sin(value) + 0.1
+            if value < 0.3:
+                break
+            total += i * value
+        if k == 1:
+            yield total
+            continue
+        match k:
+            case 0:
+                found = total if late is None else late
+            case _:
+                found = -total
+        yield found
+
+
+def positive_first(values):
+    for value in values:
+        if value < 0.0:
+            value = value * value
+        yield value
+    yield from Doubled(values)
+
+
+class Doubled:
+    def __init__(self, values):
+        self.values = values
+
+    def __iter__(self):
+        for value in self.values:
+            double = 2.0 * value
+            if double > 1.0:
+                double = double * value
+            yield double
+
+
+@program
+def generators_with_branches_and_loops(x):
+    return sum(v * (k + 1) for k, v in enumerate(settled(x))) + sum(v * v * k for k, v in enumerate(positive_first(x)))
+
+
 @pytest.mark.parametrize("f", program, ids=name_of)
 def test_program(f):
     check(f)
