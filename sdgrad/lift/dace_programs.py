@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
@@ -16,6 +17,23 @@ from sdgrad.lift.frontend_functions import known_functions
 
 STAMP = "__sdfg_stamp__"
 """The method by which an object that programs call, and that may change, tells whether it has."""
+
+
+@dataclass(frozen=True)
+class Stamped:
+    """An object that tells when it changes, with what it told."""
+
+    called: Any
+    stamp: Any
+
+    @staticmethod
+    def of(called: Any) -> Stamped:
+        """Return an object with what it tells now."""
+        return Stamped(called, getattr(called, STAMP)())
+
+    def holds(self) -> bool:
+        """True if the object tells the same."""
+        return bool(getattr(self.called, STAMP)() == self.stamp)
 
 
 def as_program(f: Callable, arguments: Mapping[str, Any] | None = None) -> DaceProgram:
@@ -69,12 +87,12 @@ def _refuse_callbacks(sdfg: dace.SDFG, name: str) -> None:
         )
 
 
-def stamped(program: DaceProgram) -> list[tuple[Any, Hashable]]:
-    """Return the objects that a parsed program calls, and programs that it calls call, with their stamps."""
+def stamped(program: DaceProgram) -> list[Stamped]:
+    """Return the objects that a parsed program calls, and programs that it calls call."""
     found, todo = [], [program.resolver] if program.resolver is not None else []
     while todo:
         closure = todo.pop()
-        found += [(v, getattr(v, STAMP)()) for _, v in closure.closure_sdfgs.values() if hasattr(v, STAMP)]
+        found += [Stamped.of(v) for _, v in closure.closure_sdfgs.values() if hasattr(v, STAMP)]
         todo += [c for _, c in closure.nested_closures]
     return found
 

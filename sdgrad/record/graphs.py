@@ -16,14 +16,13 @@ from dace.frontend.python.parser import DaceProgram
 from sdgrad.canonicalize.normal_form import normalize
 from sdgrad.convert.callables import bind_arguments
 from sdgrad.lift.dace_functions import OF_SYMBOLS, sizes_of
-from sdgrad.lift.dace_programs import STAMP, as_program, closure_of, parse, stamped
+from sdgrad.lift.dace_programs import STAMP, Stamped, as_program, closure_of, parse, stamped
 from sdgrad.lift.symbol_values import symbols_passed, with_attribute
 from sdgrad.program.naming import returned
 from sdgrad.record.calls import example, has_open_size, splice
 from sdgrad.record.elements import typeclass
 from sdgrad.record.graph_checks import with_checks
 from sdgrad.record.index_limits import checks_indices
-from sdgrad.record.reads import Stamped
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.values import Array, Number
 
@@ -58,14 +57,14 @@ def call_graph(recorder: Recorder, function: Any, args: tuple, kwargs: Mapping[s
         program, known = _program(function, given)
         sdfg = parse(program, {n: example(v) for n, v in known.items()})
         closure, arguments = closure_of(program, sdfg), {**given, **symbols}
-        recorder.reads.contents += [Stamped(*s) for s in stamped(program)]
+        recorder.reads.contents += stamped(program)
     else:
         names, _ = function.__sdfg_signature__()
         arguments = dict(zip(names, args, strict=False)) | dict(kwargs)
         sdfg = function.__sdfg__(*map(described, args), **{k: described(v) for k, v in kwargs.items()})
         closure = function.__sdfg_closure__()
         if hasattr(function, STAMP):
-            recorder.reads.contents.append(Stamped(function, getattr(function, STAMP)()))
+            recorder.reads.contents.append(Stamped.of(function))
     return splice_graph(recorder, sdfg, closure, arguments, own=isinstance(function, DaceProgram))
 
 

@@ -20,7 +20,6 @@ from scipy.sparse import issparse
 
 from sdgrad.convert.callables import is_filled, names_in, places_read
 from sdgrad.errors import ParseError
-from sdgrad.lift.dace_programs import STAMP
 from sdgrad.record.python_state import content_of, is_source, put
 from sdgrad.record.sparse.known import special_format
 from sdgrad.record.values import holds_recorded, is_recorded
@@ -140,18 +139,6 @@ class OneArray:
     def holds(self) -> bool:
         """True if both hold one array."""
         return self.first.again() is self.second.again()
-
-
-@dataclass(frozen=True)
-class Stamped:
-    """An object that tells when it changes, with what it told."""
-
-    called: Any
-    stamp: Any
-
-    def holds(self) -> bool:
-        """True if the object tells the same."""
-        return getattr(self.called, STAMP)() == self.stamp
 
 
 def is_loose(value: Any) -> bool:

@@ -33,7 +33,7 @@ from sdgrad.record.index_limits import IndexLimit, PerhapsOutside, check_limits
 from sdgrad.record.left_outside import Left
 from sdgrad.record.nests import Form, identity, places_of, unflatten
 from sdgrad.record.outside import Change, as_before, put_back
-from sdgrad.record.reads import Read, Stamped, same_content
+from sdgrad.record.reads import Read, same_content
 from sdgrad.record.restart import Fits, Hints
 from sdgrad.record.values import is_recorded
 from sdgrad.rewrite.dead_code import inputs_that_matter
@@ -167,7 +167,7 @@ class Signature:
             raise ParseError(
                 f"'{tree.name}' reads {', '.join(missing)}: neither an argument nor an array of the closure"
             )
-        return Signature(f, tree, closure, guards=[Stamped(*s) for s in stamped(program)])
+        return Signature(f, tree, closure, guards=[*stamped(program)])
 
     @staticmethod
     def record(f: Callable, arguments: Mapping[str, Any]) -> Signature:
