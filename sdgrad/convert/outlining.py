@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sdgrad.convert.lowering import stops
 from sdgrad.convert.scopes import SCOPES, bound
 from sdgrad.convert.trees import located, named
 
@@ -35,7 +36,7 @@ class Outlining:
     def _statement(self, node: ast.stmt, depth: int) -> list[ast.stmt]:
         if isinstance(node, SCOPES):
             return [node]
-        if isinstance(node, ast.For) and depth >= DEEPEST:
+        if isinstance(node, ast.For) and depth >= DEEPEST and not stops(node):
             return [located(new, node) for new in self._apart(node)]
         depth += _blocks(node)
         for part in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):

@@ -66,8 +66,7 @@ class Rewriter(SpecialMethods):
         self.scopes = scopes
         self.numbers = itertools.count()
         self.globals: set[str] = set()  # names that are declared global: no locals of this function
-        self.generates = False  # the body stops and goes on: what does so cannot run twice
-        self.of_class = False
+        self.generates = self.of_class = False  # a body that stops and goes on: what does so cannot run twice
 
     # -- functions
     def function(self, node: Any) -> Any:

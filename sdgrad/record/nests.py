@@ -94,7 +94,7 @@ def is_nest(value: Any) -> bool:
 
 def _is_new(value: Any) -> bool:
     """True of a dataclass that is not yet known as a nest."""
-    if isinstance(value, type) or not hasattr(value, "__dataclass_fields__"):
+    if isinstance(value, type) or not hasattr(type(value), "__dataclass_fields__"):
         return False
     foreign = type(value).__module__.partition(".")[0] in ("sdgrad", "dace", "jax", "torch")
     return not foreign and optree.tree_is_leaf(value, namespace=NAMESPACE)
@@ -131,7 +131,7 @@ def made_again(nest: Any, note: Callable[[Any], Any]) -> None:
     """Note the objects in a nest of arguments: they stand for those of the caller, and no one else has them."""
 
     def is_leaf(value: Any) -> bool:
-        if hasattr(value, "__dataclass_fields__"):
+        if hasattr(type(value), "__dataclass_fields__"):
             note(value)
         return False
 

@@ -36,7 +36,12 @@ def moved(x):
     return np.sum(x * y)
 
 
+class Entries(dict):
+    __getattr__ = dict.__getitem__
+
+
 KINDS = {
+    "entries as attributes": (lambda x, k: x * k.rate, [Entries(rate=2.0), Entries(rate=3.0)]),
     "texts": (lambda x, k: x * (2.0 if k == "a" else 3.0), [np.str_("a"), np.str_("b"), "a"]),
     "members": (lambda x, k: x * x if k == Kind.SQUARE else 3.0 * x, [Kind.SQUARE, Kind.OTHER, 1, 2, Kind.SQUARE]),
     "no axes": (lambda x, k: x * (2.0 if isinstance(k, np.ndarray) else 3.0), [np.float64(1.5), np.array(1.5), 1.5]),

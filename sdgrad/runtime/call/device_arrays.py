@@ -122,6 +122,8 @@ def dtype_of(value: Any) -> np.dtype:
 
     Other objects may be arrays for NumPy, such as sequences. For a recording they are objects, without a derivative.
     """
+    if isinstance(value, dict):  # of a class that may look for any attribute among its entries
+        return np.dtype(object)
     if hasattr(value, "dtype"):
         dtype = value.dtype
     elif hasattr(value, "__array__") or isinstance(value, (int, float, complex, str, bytes)):
