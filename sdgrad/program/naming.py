@@ -26,7 +26,8 @@ RESERVED = frozenset({
     "constexpr", "constinit", "const_cast", "decltype", "dynamic_cast", "mod", "noexcept", "nullptr",
     "reinterpret_cast", "static_assert", "static_cast", "thread_local", "typeid", "wchar_t", "assert", "errno",
     "stderr", "stdin", "stdout", "EOF", "HUGE_VAL", "I", "INFINITY", "NAN", "NULL", "RAND_MAX", "linux", "unix",
-    "__state", "nan", "inf", "NaN", "Inf"
+    "__state", "nan", "inf", "NaN", "Inf", "isnan", "isinf", "isfinite", "signbit", "nextafter", "remainder",
+    "heaviside", "logical_not", "reciprocal", "int_floor", "int_ceil", "py_mod", "py_floor", "sgn"
 })  # fmt: skip
 """Words that mean something else in generated C++: keywords, and functions that a container would hide."""
 

@@ -6,13 +6,12 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import numpy as np
 import torch
 
 from sdgrad.api.gradient import checked
 from sdgrad.convert.callables import name_of, python_function
 from sdgrad.errors import ArgumentError, NotScalarError
-from sdgrad.runtime.call.marshalling import as_array, like
+from sdgrad.runtime.call.marshalling import like
 from sdgrad.specialize.arguments import Call
 from sdgrad.specialize.forward_backward import Backward, Forward
 from sdgrad.specialize.pullback import Pullback
@@ -110,18 +109,12 @@ class _Call(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *cotangents):
         refuse_transforms(name_of(ctx.f))
-        if torch.is_grad_enabled():  # the backward pass will be differentiated
+        named = {n: c for n, c in zip(ctx.tape.outputs, cotangents, strict=True) if c is not None}
+        recorded = torch.is_grad_enabled()  # the backward pass will be differentiated
+        found = Backward(ctx.f, ctx.wanted)(ctx.tape, **named) if named and not recorded else {}
+        if named and (recorded or _meets_others(found, len(ctx.tape.differentiable) - len(named))):
             values = {**ctx.constants, **dict(zip(ctx.names, ctx.saved_tensors, strict=True))}
-            arguments = {n: values[n] for n in ctx.order}
-            seeds = (
-                c if c is not None else like(np.zeros_like(as_array(o)), ctx.saved_tensors[0])
-                for (n, o), c in zip(ctx.tape.outputs.items(), cotangents, strict=True)
-                if n in ctx.tape.differentiable
-            )
-            found = _recorded(ctx.f, ctx.wanted, ctx.tape.request.outputs, arguments, seeds)
-        else:
-            named = {n: c for n, c in zip(ctx.tape.outputs, cotangents, strict=True) if c is not None}
-            found = Backward(ctx.f, ctx.wanted)(ctx.tape, **named) if named else {}
+            found = _recorded(ctx.f, ctx.wanted, {n: values[n] for n in ctx.order}, named)
         gradients = (_shaped(found.get(n), t) for n, t in zip(ctx.names, ctx.saved_tensors, strict=True))
         return (None, None, None, None, None, *gradients)
 
@@ -149,29 +142,31 @@ class PreparedCall(torch.autograd.Function):
         asked = {k for k, c in enumerate(cotangents) if c is not None}
         if not asked:
             return (None, *(None for _ in tensors))
-        if torch.is_grad_enabled():  # the backward pass will be differentiated
-            arguments = dict(zip(prepared.order, tensors, strict=True))
-            device = next((t.device for t in tensors), torch.device("cpu"))
-            seeds = (s.tensor(given[s.output], device) for s in prepared.seeds)
-            found = _recorded(prepared.function, prepared.wanted, prepared.request.outputs, arguments, seeds)
-        else:
+        recorded = torch.is_grad_enabled()  # the backward pass will be differentiated
+        if not recorded:
             kept = {**ctx.kept.tensors, **dict(zip(ctx.kept.results, saved[len(tensors) :], strict=True))}
             found = prepared.pull(tensors, kept, given)
+        named = {s.output: c for s in prepared.seeds if (c := given[s.output]) is not None}
+        if recorded or _meets_others(found, len(prepared.seeds) - len(named)):
+            found = _recorded(
+                prepared.function, prepared.wanted, dict(zip(prepared.order, tensors, strict=True)), named
+            )
         # the others have none, as in eager mode
         found = {n: g for n, g in found.items() if asked & prepared.reaches[n]}
         return (None, *(_shaped(found.get(n), t) for n, t in zip(prepared.order, tensors, strict=True)))
 
 
+def _meets_others(gradients: Mapping[str, torch.Tensor], others: int) -> bool:
+    """True if results that nobody asks about may have made gradients NaN: zero times their infinite derivatives."""
+    return others > 0 and not all(bool(g.sum().isfinite()) for g in gradients.values())
+
+
 def _recorded(
-    f: Callable,
-    wanted: tuple[str, ...],
-    outputs: tuple[str, ...],
-    arguments: Mapping[str, Any],
-    seeds: Iterable[torch.Tensor],
+    f: Callable, wanted: tuple[str, ...], arguments: Mapping[str, Any], seeds: Mapping[str, torch.Tensor]
 ) -> dict[str, torch.Tensor]:
-    """Gradients by argument, from a backward pass that can be differentiated again."""
-    pullback: Any = Pullback(f, tuple(arguments), wanted, outputs)
-    named = dict(zip(pullback.cotangents(arguments), seeds, strict=True))
+    """Gradients by argument of outputs with cotangents, from a backward pass that can be differentiated again."""
+    pullback: Any = Pullback(f, tuple(arguments), wanted, tuple(seeds))
+    named = dict(zip(pullback.cotangents(arguments), seeds.values(), strict=True))
     return dict(zip(wanted, apply(pullback, {**arguments, **named}), strict=True))
 
 

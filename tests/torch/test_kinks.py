@@ -30,8 +30,8 @@ class Applied(torch.nn.Module):
         super().__init__()
         self.function = function
 
-    def forward(self, x):
-        return self.function(x)
+    def forward(self, *x):
+        return self.function(*x)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

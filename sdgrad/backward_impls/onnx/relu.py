@@ -16,7 +16,7 @@ def by_result(reversal: Reversed, slope: Callable[[Element], Element]) -> Tensor
 
 @adjoint("Relu")
 def relu(b: Builder, reversal: Reversed) -> Tensor:
-    return reversal.seed.map(lambda g, y: where(y > 0, g, 0), reversal.result(0))
+    return reversal.seed.map(lambda g, y: where(y <= 0, 0, g), reversal.result(0))
 
 
 @adjoint("LeakyRelu")

@@ -14,7 +14,7 @@ from sdgrad.torch.graph import Graph, Type, Value
 UNARY = {
     "abs": "Abs", "acos": "Acos", "acosh": "Acosh", "asin": "Asin", "asinh": "Asinh", "atan": "Atan", "atanh": "Atanh",
     "ceil": "Ceil", "cos": "Cos", "cosh": "Cosh", "erf": "Erf", "exp": "Exp", "floor": "Floor", "log": "Log",
-    "neg": "Neg", "reciprocal": "Reciprocal", "relu": "Relu", "round": "Round", "sigmoid": "Sigmoid", "sign": "Sign",
+    "neg": "Neg", "reciprocal": "Reciprocal", "relu": "Relu", "round": "Round", "sigmoid": "Sigmoid",
     "sin": "Sin", "sinh": "Sinh", "sqrt": "Sqrt", "tan": "Tan", "tanh": "Tanh",
     "bitwise_not": "BitwiseNot", "mish": "Mish", "softsign": "Softsign",
 }  # fmt: skip
@@ -26,10 +26,7 @@ OWN_UNARY = {
 OWN_BINARY = {"hypot": "Hypot"}
 LINEAR = {"xlogy": "XLogY", "special_xlog1py": "XLog1py"}
 """Functions that are linear in their first operand, at 0 as well."""
-BINARY = {
-    "maximum": "Max", "minimum": "Min",
-    "bitwise_and": "BitwiseAnd", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor",
-}  # fmt: skip
+BINARY = {"bitwise_and": "BitwiseAnd", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor"}
 LOGICAL = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
 COMPARISONS = {"eq": "Equal", "lt": "Less", "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual"}
 SAME = ("alias", "clone", "lift_fresh_copy", "lift", "contiguous", "detach_copy")
@@ -105,6 +102,30 @@ for _name, _kind in COMPARISONS.items():
 RULES["sdgrad::stop_gradient.default"] = lambda g, out, x: RULES["detach.default"](g, out, x)
 for _name in SAME:
     RULES[f"{_name}.default"] = lambda g, out, self, **rest: self
+
+
+def _extreme(kind: str):
+    """Return the rule of an extreme: that of what is not a number has the derivative of a sum."""
+
+    def rule(g: Graph, out: Type, self: Value, other: Value) -> Value:
+        a, b = g.operand(self, out.dtype), g.operand(other, out.dtype)
+        found = g.op(kind, a, b)
+        if _is_whole(out.dtype):
+            return found
+        return g.op("Where", g.op("Or", g.op("IsNaN", a), g.op("IsNaN", b)), g.op("Add", a, b), found)
+
+    return rule
+
+
+for _name, _kind in (("maximum", "Max"), ("minimum", "Min")):
+    RULES[f"{_name}.default"] = _extreme(_kind)
+
+
+@aten("sign.default", "sgn.default")
+def _sign(g: Graph, out: Type, self: Value) -> Value:
+    """That of what is not a number is zero."""
+    found = g.op("Sign", self, like=self)
+    return found if _is_whole(out.dtype) else g.op("Where", g.op("IsNaN", self), g.constant(0, out.dtype), found)
 
 
 def _of_numbers(comparison: str):
@@ -244,12 +265,22 @@ def _masked_fill(g: Graph, out: Type, self: Value, mask: Value, value: Any) -> V
     return g.op("Where", mask, g.operand(value, out.dtype), self)
 
 
+WITHIN = {
+    "Less": "GreaterOrEqual", "Greater": "LessOrEqual", "LessOrEqual": "Greater", "GreaterOrEqual": "Less"
+}  # fmt: skip
+
+
 def _limited(g: Graph, out: Type, x: Value, low: Any, high: Any, below: str, above: str) -> Value:
+    """Return a value within bounds; what is not a number, or has a bound that is none, has no derivative."""
     x = g.cast(x, out.dtype)
     for bound, outside in ((low, below), (high, above)):
-        if bound is not None:
-            limit = g.operand(bound, out.dtype)
-            x = g.op("Where", g.op(outside, x, limit), limit, x)
+        if bound is None:
+            continue
+        limit = g.operand(bound, out.dtype)
+        inside = x
+        if not _is_whole(out.dtype):
+            inside = g.op("Where", g.op(WITHIN[outside], x, limit), x, g.constant(float("nan"), out.dtype))
+        x = g.op("Where", g.op(outside, x, limit), limit, inside)
     return x
 
 

@@ -13,7 +13,9 @@ from sdgrad.record.elements import product
 from sdgrad.torch.aten.registry import RULES, aten
 from sdgrad.torch.graph import Graph, Type, Value, numbers
 
-PLAIN = {"sum": "ReduceSum", "mean": "ReduceMean", "prod": "ReduceProd", "amax": "ReduceMax", "amin": "ReduceMin"}
+PLAIN = {"sum": "ReduceSum", "mean": "ReduceMean", "prod": "ReduceProd"}
+EXTREMES = {"max": "ReduceMax", "min": "ReduceMin"}
+NAN = float("nan")
 OVERLOADS = ("default", "dim_IntList", "dim", "dim_int")
 
 
@@ -33,6 +35,39 @@ def _plain(kind: str):
 for _name, _kind in PLAIN.items():
     for _overload in OVERLOADS:
         RULES[f"{_name}.{_overload}"] = _plain(_kind)
+
+
+def _extremes(kind: str):
+    """Return the rule of extremes; those that are no numbers have no derivative that is one."""
+
+    def rule(g: Graph, out: Type, self: Value, dim: Any = None, keepdim: bool = False) -> Value:
+        found = Value(g.reduce(kind, self, _axes(dim), keepdim).name, out.shape, out.dtype)
+        if not out.dtype.is_floating_point:
+            return found
+        factor = g.op("Where", g.op("IsNaN", found), g.constant(NAN, out.dtype), g.constant(1, out.dtype))
+        return g.op("Mul", found, factor)
+
+    return rule
+
+
+def _extreme_of_all(kind: str):
+    """Return the rule of an extreme of all elements: elements that are no numbers share its derivative."""
+
+    def rule(g: Graph, out: Type, self: Value) -> Value:
+        found = Value(g.reduce(kind, self, None, False).name, out.shape, out.dtype)
+        if not out.dtype.is_floating_point:
+            return found
+        wrong, nothing = g.op("IsNaN", self), g.constant(0, out.dtype)
+        count = g.reduce("ReduceSum", g.cast(wrong, out.dtype), None, False)
+        total = g.reduce("ReduceSum", g.op("Where", wrong, self, nothing, like=self), None, False)
+        return g.op("Where", g.op("IsNaN", found), g.op("Div", total, count), found)
+
+    return rule
+
+
+for _name, _kind in EXTREMES.items():
+    RULES[f"a{_name}.default"] = _extremes(_kind)
+    RULES[f"{_name}.default"] = _extreme_of_all(_kind)
 
 
 @aten("any.default", "any.dim", "any.dims")
@@ -75,7 +110,6 @@ def _with_places(kind: str):
 
 
 RULES["max.dim"], RULES["min.dim"] = _with_places("ArgMax"), _with_places("ArgMin")
-RULES["max.default"], RULES["min.default"] = _plain("ReduceMax"), _plain("ReduceMin")
 
 
 def centred(g: Graph, x: Value, dim: Any) -> tuple[Value, Value]:
@@ -141,16 +175,13 @@ def norm(g: Graph, x: Value, order: float, dim: Any, keep: bool) -> Value:
     size = g.op("Abs", x, like=x)
     if order == 1:
         return g.reduce("ReduceSum", size, _axes(dim), keep)
-    if abs(order) == float("inf"):
-        return g.reduce("ReduceMax" if order > 0 else "ReduceMin", size, _axes(dim), keep)
-    if order == 0:
-        return g.reduce(
-            "ReduceSum",
-            g.cast(Value(g.op("Greater", size, g.constant(0, x.dtype)).name, x.shape), x.dtype),
-            _axes(dim),
-            keep,
-        )
     nothing = g.constant(0, x.dtype)
+    if abs(order) == float("inf"):
+        found = g.reduce("ReduceMax" if order > 0 else "ReduceMin", size, _axes(dim), keep)
+        return g.op("Where", g.op("IsNaN", found), g.constant(NAN, x.dtype), found)
+    if order == 0:
+        counted = g.op("Where", g.op("Equal", size, nothing), nothing, g.constant(1, x.dtype), like=x)
+        return g.reduce("ReduceSum", counted, _axes(dim), keep)
     powers = g.op("Pow", size, g.constant(order, x.dtype), like=x)
     if 0 < order < 1:  # whose derivative at zero is infinite
         powers = g.op("Where", g.op("Equal", size, nothing), nothing, powers, like=x)
