@@ -26,7 +26,7 @@ from sdgrad.torch.draws import Make
 from sdgrad.torch.hooks import Hooks
 from sdgrad.torch.marks import mark
 from sdgrad.torch.reach import reached
-from sdgrad.torch.replaced import Replaced
+from sdgrad.torch.replaced import unchecked
 from sdgrad.torch.sizes import NONE, Open, Sizes, shape_of, size_of, value
 from sdgrad.torch.steps import Group, Operation, Segment, Step, grouped
 from sdgrad.torch.tracing import tracing
@@ -223,7 +223,7 @@ def _exported(
     with tracing(label), hooks_of_own(pure.holder.held):
         leaves = distinct((*call.parameters.values(), *call.buffers.values(), *call.inputs))
         told = ((*fixed, *(dict(d) or None for d in dynamic)),) if dynamic is not None else None
-        with Replaced():
+        with unchecked():
             program = torch.export.export(pure, leaves, dynamic_shapes=told, strict=False)
         mark(program.graph_module, draws)
         program = program.run_decompositions(table())

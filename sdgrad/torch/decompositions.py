@@ -18,6 +18,7 @@ KEPT = (
     aten.rnn_tanh.input,
     aten.rnn_relu.input,
     aten.dropout.default,
+    aten.bernoulli.default,
     aten.linear.default,
     aten.matmul.default,
     aten.linalg_inv.default,

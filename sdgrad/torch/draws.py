@@ -33,6 +33,12 @@ def dropout_mask(shape: Shape, strides: Shape, dtype: torch.dtype, p: float, siz
     return mask.zero_() if p == 1 else mask.bernoulli_(1 - p).div_(1 - p)
 
 
+def drawn_in_place(draw: str, shape: Shape, strides: Shape, dtype: torch.dtype, sizes: Sizes) -> torch.Tensor:
+    """Draw standard numbers as PyTorch does on a CPU, in the order of memory."""
+    made = torch.empty_strided(evaluated(shape, sizes), evaluated(strides, sizes), dtype=dtype)
+    return getattr(made, draw)()
+
+
 def contiguous(shape: Shape) -> Shape:
     """Return the strides of an array without gaps."""
     return tuple(
@@ -75,6 +81,7 @@ BY_SHAPE = {
     "bernoulli.p",
     "uniform.default",
     "normal_functional.default",
+    "normal.float_float",
     "exponential.default",
     "rand.default",
     "randn.default",
@@ -83,3 +90,10 @@ BY_SHAPE = {
     "randperm.default",
 }
 """Random operations that use nothing of a tensor but its shape and type."""
+STANDARD = {
+    "bernoulli.default": "uniform_",
+    "normal.Tensor_Tensor": "normal_",
+    "normal.Tensor_float": "normal_",
+    "normal.float_Tensor": "normal_",
+}
+"""Random operations that are functions of standard numbers, and what draws these."""

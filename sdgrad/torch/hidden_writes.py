@@ -15,7 +15,12 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from sdgrad.errors import Problem
-from sdgrad.torch.questions import LAYOUT, OF_GRADIENTS, asked_outside, switches_noted
+from sdgrad.torch.questions import HOOKS, LAYOUT, OF_GRADIENTS, asked_outside, keeps_otherwise, switches_noted
+
+INSTEAD: dict[Any, str] = {
+    torch.ops.aten.embedding_renorm_.default: "leave max_norm out, and renorm the weight under no_grad() between calls"
+}
+"""What to write in place of operations that write."""
 
 
 def _memory(x: torch.Tensor) -> StorageWeakRef:
@@ -37,6 +42,10 @@ class _Called(TorchFunctionMode):
         self.hidden.has_gradients = torch.is_grad_enabled()
         if (func in LAYOUT or func in OF_GRADIENTS) and asked_outside(1):
             self.hidden.asked(OF_GRADIENTS.get(func))
+        if func in HOOKS:
+            self.hidden.hooked(HOOKS[func])
+        if keeps_otherwise():
+            self.hidden.hooked("torch.autograd.graph.saved_tensors_hooks")
         result = func(*args, **(kwargs or {}))
         if func in (torch.Tensor.detach, torch.detach, torch.Tensor.data.__get__):  # type: ignore[attr-defined]
             self.hidden.detached.append(weakref.ref(result))
@@ -105,6 +114,11 @@ class HiddenWrites(TorchDispatchMode):
             hint = "ask for self.training, or for an argument or attribute of your own: changes of these are noticed"
             self._add(what, "the answer would stay as it is in the first call", hint)
 
+    def hooked(self, what: str) -> None:
+        """Note a step of PyTorch's backward pass."""
+        hint = "return the tensor, and call this on the result; y * c + (y - y * c).detach() has another gradient"
+        self._add(what, "the backward pass of a module is one program, of which PyTorch sees no part", hint)
+
     def _read(self, x: torch.Tensor) -> None:
         """Look at a tensor that is read."""
         known = self.known.get(x.untyped_storage()._cdata)
@@ -125,7 +139,7 @@ class HiddenWrites(TorchDispatchMode):
         if hidden or x.requires_grad and not self.has_gradients:
             where = "to a part without gradient" if self.has_gradients else "under torch.no_grad()"
             reason = "it changes the numbers of a tensor, and not its gradient, which tracing does not see"
-            self._add(f"{func}, a write {where}", reason, "write a new tensor: y = y.clamp(max=3.0)")
+            self._add(f"{func}, a write {where}", reason, INSTEAD.get(func, "write a new tensor: y = y.clamp(max=3.0)"))
         elif any(self._is_seen_by(ref(), x) for ref in self.detached):
             reason = "a tensor from detach() has the same memory, and keeps the old numbers in what is traced"
             self._add(f"{func}, a write that detach() shows", reason, "take y.detach().clone()")

@@ -41,6 +41,18 @@ def _(x: torch.Tensor, number: int) -> torch.Tensor:
     return torch.empty_like(x)
 
 
+torch.library.define(  # without a derivative of its own, which tracing would ask for
+    "sdgrad::ctc", "(Tensor scores, Tensor labels, Tensor widths, Tensor counts, int blank, bool finite) -> Tensor"
+)
+
+
+@torch.library.register_fake("sdgrad::ctc")
+def _(scores: torch.Tensor, *_: Any) -> torch.Tensor:
+    """Losses of labels without an alignment, one for each row of labels."""
+    return scores.new_empty(scores.shape[1])
+
+
+CTC: Any = torch.ops.sdgrad.ctc.default
 STOP: Any = torch.ops.sdgrad.stop_gradient.default
 DRAWN: Any = torch.ops.sdgrad.drawn.default
 

@@ -15,6 +15,8 @@ LAYOUT = (torch.Tensor.is_contiguous, torch.Tensor.stride, torch.Tensor.storage_
 SLOTS: Any = torch.Tensor
 OF_GRADIENTS = {getattr(SLOTS, n).__get__: f"x.{n}" for n in ("requires_grad", "is_leaf", "grad_fn")}
 """Questions that are refused: a trace has gradients, whatever a call has."""
+HOOKS = {SLOTS.register_hook: "x.register_hook", SLOTS.retain_grad: "x.retain_grad"}
+"""What is done in a backward pass of PyTorch's own."""
 SWITCHES = ("is_grad_enabled", "is_inference_mode_enabled")
 LIBRARIES = (torch.__path__[0], str(Path(__file__).parents[1]))
 
@@ -22,6 +24,12 @@ LIBRARIES = (torch.__path__[0], str(Path(__file__).parents[1]))
 def asked_outside(depth: int) -> bool:
     """True if a caller is no code of PyTorch's, or of ours, which give the same result for each answer."""
     return not sys._getframe(depth + 1).f_code.co_filename.startswith(LIBRARIES)
+
+
+def keeps_otherwise() -> bool:
+    """True inside of hooks that change what is kept for backward; PyTorch's own keep it elsewhere."""
+    hooks = torch._C._autograd._top_saved_tensors_default_hooks(True)
+    return hooks is not None and not getattr(hooks[0], "__module__", "").startswith("torch.")
 
 
 @contextlib.contextmanager

@@ -20,7 +20,17 @@ from sdgrad.onnx_ops.families.extra import DOMAIN as OWN
 from sdgrad.onnx_ops.families.extra import VERSION
 from sdgrad.record.elements import Dim
 from sdgrad.torch.aten import RULES
-from sdgrad.torch.draws import BY_SHAPE, Draw, Make, contiguous, drawn_by, dropout_mask, stand_in
+from sdgrad.torch.draws import (
+    BY_SHAPE,
+    STANDARD,
+    Draw,
+    Make,
+    contiguous,
+    drawn_by,
+    drawn_in_place,
+    dropout_mask,
+    stand_in,
+)
 from sdgrad.torch.graph import DTYPES, OPSET, Graph, Type, Unsupported, Value
 from sdgrad.torch.sizes import shape_of
 
@@ -118,10 +128,9 @@ class Translator:
             return self.dropout(out, **given)
         if name == "native_dropout.default":
             return self.dropout(out[0], given["input"], given["p"], given["train"] is not False), None
-        if name.endswith(".input") and given.get("dropout") and given.get("train"):
-            given["masks"] = self.masks_between(out[0], given)
-        elif torch.Tag.nondeterministic_seeded in node.target.tags and name not in RULES:
+        if torch.Tag.nondeterministic_seeded in node.target.tags and name not in RULES:
             return self.draw(node, name, out)
+        given |= self.numbers_for(node, name, out, given)
         rule = RULES.get(name)
         if rule is None:
             raise Unsupported("there is no rule for this operation")
@@ -132,6 +141,16 @@ class Translator:
         return typed(found, out)
 
     # -- random numbers
+    def numbers_for(self, node: Any, name: str, out: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is drawn for an operation that has a rule."""
+        if name.endswith(".input") and given.get("dropout") and given.get("train"):
+            return {"masks": self.masks_between(out[0], given)}
+        if name not in STANDARD:
+            return {}
+        strides = shape_of(node.meta["val"].stride())
+        draw = partial(drawn_in_place, STANDARD[name], out.shape, strides, out.dtype)
+        return {"generator": self.given(out, draw)}
+
     def given(self, kind: Type, make: Any) -> Value:
         name = self.graph.names.fresh("drawn")
         self.draws.append(Draw(name, kind.shape, make))

@@ -97,8 +97,20 @@ def expected(module: nn.Module, forward: Callable, call: Call) -> Expected:
     if pickle.dumps(np.random.get_state(legacy=False)) != pickle.dumps(arrays):  # it has arrays
         np.random.set_state(arrays)
         raise CaptureError(label, [Problem("NumPy's random numbers", "they would stay as they are in the first call")])
+    if opaque := [x for x in pytree.tree_leaves(found) if _holds_tensors(x)]:
+        hint = "return a tuple, list or dict; torch.export.register_dataclass makes a dataclass known as one"
+        of = f"a result of type {type(opaque[0]).__name__} that holds tensors"
+        raise CaptureError(label, [Problem(of, "tracing does not look into it", "", hint)])
     leaves = [x.detach() if isinstance(x, torch.Tensor) else x for x in pytree.tree_leaves(found)]
     return Expected(leaves, after, hidden.outside, hidden.asks_layout)
+
+
+def _holds_tensors(x: Any) -> bool:
+    """True of an object that has tensors as attributes, or in collections that are attributes."""
+    if isinstance(x, (torch.Tensor, type)):
+        return False
+    own = [*getattr(x, "__dict__", {}).values()] + [getattr(x, n, None) for n in getattr(x, "__slots__", ())]
+    return any(isinstance(y, torch.Tensor) for y in pytree.tree_leaves(own))
 
 
 def _instead_of_hooks(module: nn.Module) -> str:

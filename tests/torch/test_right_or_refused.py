@@ -1,5 +1,6 @@
 """What only a later call shows, and what PyTorch's autograd does that a traced program cannot: right, or refused."""
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -326,11 +327,6 @@ def test_places_of_a_pool(pool, shape):
     torch.testing.assert_close(found, wanted)
 
 
-def test_projections_of_lstm_are_refused():
-    with pytest.raises(CaptureError, match="proj_size"):
-        sdgrad.Module(nn.LSTM(3, 4, proj_size=2))(torch.randn(5, 2, 3))
-
-
 # -- derivatives of derivatives
 
 TWICE = {
@@ -459,3 +455,56 @@ class InFunctions(nn.Module):
 def test_control_flow_in_functions_is_refused():
     with pytest.raises(CaptureError, match=r"torch.cond: (.|\n)*write torch.where"):
         sdgrad.Module(InFunctions())(torch.ones(3))
+
+
+# -- what PyTorch's own backward pass would do inside
+
+
+def hooked(x):
+    y = x * 2
+    y.register_hook(lambda g: 10 * g)
+    return y * 3
+
+
+def retained(x):
+    y = x * 2
+    y.retain_grad()
+    return y * 3
+
+
+def kept_otherwise(x):
+    with torch.autograd.graph.saved_tensors_hooks(lambda x: 2 * x, lambda x: x):
+        return x.sin()
+
+
+@pytest.mark.parametrize("f", [hooked, retained, kept_otherwise])
+def test_steps_of_a_backward_pass_inside_of_a_module_are_refused(f):
+    with pytest.raises(CaptureError, match="backward pass of a module is one program"):
+        module_of(f)(t(1.0, 2.0))
+
+
+def kept_on_the_host(x):
+    with torch.autograd.graph.save_on_cpu():
+        return (x * 2).sin()
+
+
+def test_where_pytorch_keeps_tensors_changes_nothing():
+    agree(kept_on_the_host, t(1.0, 2.0))
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_gradients_inside_of_a_module(again):
+    """Without ``create_graph`` they are constants."""
+    agree(lambda x: torch.autograd.grad((x**3).sum(), x, create_graph=again)[0] * x, t(1.0, 2.0))
+
+
+@dataclass
+class Pair:
+    a: torch.Tensor
+    b: float
+
+
+def test_results_that_hide_tensors():
+    for hiding in (lambda x: Pair(x * 2, 1.0), lambda x: SimpleNamespace(a=[x * 2])):
+        with pytest.raises(CaptureError, match="that holds tensors"):
+            module_of(hiding)(t(1.0, 2.0))

@@ -47,6 +47,25 @@ def nanmedian(x: Any, axis: int, keepdim: bool) -> Any:
     return at_rank(x, np.maximum((count - 1) // 2, 0), axis, keepdim)
 
 
+@recorded("signbit")
+def signbit(x: Any) -> Any:
+    """True of negative numbers, and of the negative zero."""
+    return np.signbit(x)
+
+
+@recorded("mode")
+def mode(x: Any, axis: int, keepdim: bool) -> Any:
+    """Return the smallest of the elements that are there most often, and the last of its places."""
+    shape = [1] * x.ndim
+    shape[axis] = x.shape[axis]
+    order = np.argsort(x, axis=axis, kind="stable")
+    ascending, at = np.take_along_axis(x, order, axis), np.arange(x.shape[axis]).reshape(shape)
+    before = np.roll(ascending, 1, axis)
+    start = np.maximum.accumulate(np.where((ascending != before) & (at > 0), at, 0), axis=axis)
+    longest = np.expand_dims(np.argmax(at - start, axis=axis), axis)
+    return at_rank(x, longest, axis, keepdim)
+
+
 def shared(x: Any, value: Any) -> Any:
     """Return the value, whose derivative all elements share that are equal to it."""
     equal = (x == value) | (np.isnan(x) & np.isnan(value))

@@ -221,9 +221,9 @@ template <typename A, typename B> SDGRAD_FUNCTION auto sdgrad_quotient(A a, B b)
 }
 
 // Operators of bits: Python's precedence of them is not C++'s.
-template <typename T> SDGRAD_FUNCTION T sdgrad_bit_and(T a, T b) { return T(a & b); }
-template <typename T> SDGRAD_FUNCTION T sdgrad_bit_or(T a, T b) { return T(a | b); }
-template <typename T> SDGRAD_FUNCTION T sdgrad_bit_xor(T a, T b) { return T(a ^ b); }
+template <typename A, typename B> SDGRAD_FUNCTION std::common_type_t<A, B> sdgrad_bit_and(A a, B b) { return a & b; }
+template <typename A, typename B> SDGRAD_FUNCTION std::common_type_t<A, B> sdgrad_bit_or(A a, B b) { return a | b; }
+template <typename A, typename B> SDGRAD_FUNCTION std::common_type_t<A, B> sdgrad_bit_xor(A a, B b) { return a ^ b; }
 template <typename T> SDGRAD_FUNCTION T sdgrad_bit_not(T a) { return T(-a - T(1)); }  // in two's complement
 
 // Shifts by as many bits as there are, or more, leave nothing (of negative numbers to the right: the sign).

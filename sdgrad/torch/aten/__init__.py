@@ -10,6 +10,7 @@ from sdgrad.torch.aten import (  # noqa: F401
     networks,
     normalization,
     products,
+    random,
     recorded,
     recurrent,
     reductions,

@@ -8,7 +8,7 @@ import torch
 
 from sdgrad.onnx_ops.families.extra import DOMAIN as OWN
 from sdgrad.torch.aten.registry import RULES, aten
-from sdgrad.torch.graph import Graph, Type, Value
+from sdgrad.torch.graph import Graph, Type, Unsupported, Value
 
 # Functions whose operand and result have one type, and the ONNX operator that is the same.
 UNARY = {
@@ -198,6 +198,15 @@ def _div(g: Graph, out: Type, self: Any, other: Any, rounding_mode: str | None =
     return g.op("Sub", quotient, g.cast(Value(apart.name, out.shape, torch.bool), out.dtype))
 
 
+@aten("round.decimals")
+def _round(g: Graph, out: Type, self: Value, decimals: int) -> Value:
+    if _is_whole(out.dtype):
+        raise Unsupported("integers, rounded to tens; write x.double().round(decimals=-1)")
+    scale = g.constant(10.0 ** abs(decimals), out.dtype)
+    there, back = ("Mul", "Div") if decimals > 0 else ("Div", "Mul")
+    return g.op(back, g.op("Round", g.op(there, self, scale)), scale)
+
+
 @aten("fmod.Tensor", "fmod.Scalar")
 def _fmod(g: Graph, out: Type, self: Any, other: Any) -> Value:
     return g.op("Mod", g.operand(self, out.dtype), g.operand(other, out.dtype), fmod=1)
@@ -308,6 +317,16 @@ def _logit(g: Graph, out: Type, self: Value, eps: float | None = None) -> Value:
 def _leaky_relu(g: Graph, out: Type, self: Value, negative_slope: float = 0.01) -> Value:
     slower = g.op("Mul", self, g.constant(negative_slope, out.dtype), like=self)
     return g.op("Where", g.op("Greater", self, g.constant(0, out.dtype)), self, slower)
+
+
+@aten("rrelu_with_noise_functional.default")
+def _rrelu(
+    g: Graph, out: Any, self: Value, noise: Any, lower: float, upper: float, training: bool, generator: Any = None
+) -> Any:
+    if training:
+        raise Unsupported("slopes that are drawn for negative elements only: eval() has their mean")
+    found = _leaky_relu(g, out[0], self, (lower + upper) / 2)
+    return found, noise
 
 
 @aten("hardsigmoid.default")

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from sdgrad.onnx_ops.families.extra import DOMAIN as OWN
+from sdgrad.record.elements import Dim, product
 from sdgrad.record.tensors import broadcast_shape
 from sdgrad.torch.aten.registry import RULES, aten
 from sdgrad.torch.aten.shapes import filled
@@ -27,6 +28,19 @@ def in_range(g: Graph, index: Value, extent: Any) -> Value:
     return g.op("InRange", whole, domain=OWN, extent=extent, like=whole) if isinstance(extent, int) else whole
 
 
+SPARSE = "sparse gradients: sparse=False has the same numbers in dense ones"
+
+
+def _by_frequency(g: Graph, rows: Value, at: Value, extent: Dim) -> Value:
+    """Return rows of a table, whose derivative is divided by how often they are there."""
+    flat = g.reshape(at, [product(at.shape)])
+    zeros, ones = (filled(g, Type(shape, rows.dtype), k) for k, shape in enumerate([(extent,), flat.shape]))
+    counts = g.op("ScatterND", zeros, g.unsqueeze(flat, 1), ones, reduction="add")
+    share = g.op("Reciprocal", g.unsqueeze(g.op("Gather", counts, at, axis=0), at.rank))
+    fixed = g.op("StopGradient", rows, domain=OWN)
+    return g.op("Add", fixed, g.op("Mul", g.op("Sub", rows, fixed), share), like=rows)
+
+
 @aten("embedding.default")
 def _embedding(
     g: Graph,
@@ -38,9 +52,12 @@ def _embedding(
     sparse: bool = False,
 ) -> Value:
     """Read rows of a table."""
-    if scale_grad_by_freq or sparse:
-        raise Unsupported("scale_grad_by_freq and sparse gradients")
-    rows = g.op("Gather", weight, in_range(g, indices, weight.shape[0]), axis=0)
+    if sparse:
+        raise Unsupported(SPARSE)
+    at = in_range(g, indices, weight.shape[0])
+    rows = Value(g.op("Gather", weight, at, axis=0).name, out.shape, out.dtype)
+    if scale_grad_by_freq:
+        rows = _by_frequency(g, rows, at, weight.shape[0])
     if padding_idx < 0:
         return rows
     there = g.op("Equal", g.unsqueeze(as_places(g, indices), len(out.shape) - 1), g.constant(padding_idx, torch.int64))
@@ -166,30 +183,53 @@ def _embedding_bag(
     padding_idx: int = -1,
 ) -> tuple[Value, ...]:
     """Rows are added to their bags, which the offsets tell: as many as begin at a place or before it."""
-    if scale_grad_by_freq or sparse or mode == 2:
-        raise Unsupported("scale_grad_by_freq, sparse gradients and mode='max'")
-    bags, width = out[0].shape
+    if sparse or scale_grad_by_freq:
+        raise Unsupported(SPARSE if sparse else "scale_grad_by_freq, which divides derivatives; nn.Embedding has it")
     count = indices.shape[0]
-    at = as_places(g, indices)
+    at = in_range(g, indices, weight.shape[0])
     begins = g.op("LessOrEqual", g.unsqueeze(as_places(g, offsets), 0), g.unsqueeze(g.positions(count), 1))
     begun = g.reduce("ReduceSum", Value(g.cast(begins, torch.int64).name, (count, 0)), [1], False)
-    bag = g.op("Sub", begun, g.constant(1, torch.int64))
-    rows = g.op("Gather", weight, at, axis=0)
-    dtype = out[0].dtype
-    share = None
-    if padding_idx >= 0:
-        share = g.cast(g.op("Not", g.op("Equal", at, g.constant(padding_idx, torch.int64))), dtype)
-    if per_sample_weights is not None:
-        share = per_sample_weights if share is None else g.op("Mul", share, per_sample_weights)
-    if share is not None:
-        rows = g.op("Mul", rows, g.unsqueeze(share, 1))
-    into = filled(g, out[0], 0)
-    found = g.op("ScatterND", into, g.unsqueeze(bag, 1), rows, reduction="add")
-    if mode == 1:
-        ones = share if share is not None else filled(g, Type((count,), dtype), 1)
-        sizes = g.op("ScatterND", filled(g, Type((bags,), dtype), 0), g.unsqueeze(bag, 1), ones, reduction="add")
-        found = g.op("Div", found, g.unsqueeze(g.op("Max", sizes, g.constant(1, dtype)), 1))
+    bag = g.unsqueeze(g.op("Sub", begun, g.constant(1, torch.int64)), 1)
+    rows = Value(g.op("Gather", weight, at, axis=0).name, (count, out[0].shape[1]), out[0].dtype)
+    there = None if padding_idx < 0 else g.op("Not", g.op("Equal", at, g.constant(padding_idx, torch.int64)))
+    if mode == 2:
+        found = _largest_of_bags(g, out[0], rows, bag, there)
+    else:
+        share = None if there is None else g.cast(there, out[0].dtype)
+        if per_sample_weights is not None:
+            share = per_sample_weights if share is None else g.op("Mul", share, per_sample_weights)
+        found = _sums_of_bags(g, out[0], rows, bag, share, mode == 1)
     return (found, *(filled(g, t, 0) for t in out[1:]))
+
+
+def _sums_of_bags(g: Graph, out: Type, rows: Value, bag: Value, share: Value | None, mean: bool) -> Value:
+    """Return sums or means of rows, each times its share if there are shares."""
+    bags, dtype = out.shape[0], out.dtype
+    if share is not None:
+        rows = g.op("Mul", rows, g.unsqueeze(share, 1), like=rows)
+    found = g.op("ScatterND", filled(g, out, 0), bag, rows, reduction="add")
+    if not mean:
+        return found
+    ones = share if share is not None else filled(g, Type((rows.shape[0],), dtype), 1)
+    sizes = g.op("ScatterND", filled(g, Type((bags,), dtype), 0), bag, ones, reduction="add")
+    return g.op("Div", found, g.unsqueeze(g.op("Max", sizes, g.constant(1, dtype)), 1))
+
+
+def _largest_of_bags(g: Graph, out: Type, rows: Value, bag: Value, there: Value | None) -> Value:
+    """Return the largest elements of bags, of equal ones the first; zeros of bags without rows."""
+    count, width = rows.shape
+    low, none = g.constant(-np.inf, out.dtype), g.constant(count, torch.int64)
+    fixed = g.op("StopGradient", rows, domain=OWN)
+    if there is not None:
+        fixed = g.op("Where", g.unsqueeze(there, 1), fixed, low)
+    largest = g.op("ScatterND", filled(g, out, -np.inf), bag, fixed, reduction="max")
+    met = g.op("Equal", fixed, g.op("GatherND", largest, bag))
+    met = met if there is None else g.op("And", met, g.unsqueeze(there, 1))
+    places = g.op("Where", met, g.unsqueeze(g.positions(count), 1), none)
+    first = g.op("ScatterND", filled(g, Type(out.shape, torch.int64), count), bag, places, reduction="min")
+    empty = g.op("Equal", first, none)
+    found = g.op("GatherElements", rows, g.op("Where", empty, g.constant(0, torch.int64), first), axis=0)
+    return g.op("Where", empty, g.constant(0, out.dtype), found)
 
 
 def _refused(reason: str):

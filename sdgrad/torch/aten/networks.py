@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ import torch
 from sdgrad.record.elements import product
 from sdgrad.torch.aten.indexing import in_range
 from sdgrad.torch.aten.registry import RULES, aten
-from sdgrad.torch.graph import Graph, Type, Unsupported, Value, numbers
+from sdgrad.torch.graph import Graph, Type, Value, numbers
 
 
 def _each(values: Sequence[int], rank: int) -> list[int]:
@@ -99,6 +100,20 @@ for _rank in (1, 2, 3):
     RULES[f"max_pool{_rank}d_with_indices.default"] = _max_pool(_rank, True)
 
 
+def _window_sums(
+    g: Graph, out: Type, x: Value, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], divisor: int
+) -> Value:
+    """Return sums of windows over a number: zeros make the last windows whole."""
+    rank = len(kernel)
+    first, lead = _each(padding, rank), x.rank - rank
+    sizes = zip(numbers(x.shape[lead:]), numbers(out.shape[lead:]), kernel, stride, first, strict=True)
+    last = [max((m - 1) * s + k - n - p, 0) for n, m, k, s, p in sizes]
+    pads = [*[0] * lead, *first, *[0] * lead, *last]
+    wide = Value(g.op("Pad", x, g.integers(pads), g.constant(0, x.dtype)).name, x.shape, x.dtype)
+    (mean,) = _pool(g, "AveragePool", wide, kernel, stride, [0], rank + 2)
+    return g.op("Mul", mean, g.constant(math.prod(kernel) / divisor, x.dtype))
+
+
 def _average_pool(rank: int):
     """Return the mean of each window."""
 
@@ -113,9 +128,9 @@ def _average_pool(rank: int):
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Value:
-        if divisor_override is not None:
-            raise Unsupported("divisor_override")
         kernel = _each(kernel_size, rank)
+        if divisor_override is not None:
+            return _window_sums(g, out, self, kernel, _each(stride, rank) or kernel, padding, divisor_override)
         more: dict[str, Any] = {"count_include_pad": int(count_include_pad), "ceil_mode": int(ceil_mode)}
         return _pool(g, "AveragePool", self, kernel, stride, padding, rank + 2, **more)[0]
 

@@ -11,6 +11,7 @@ import torch
 from sdgrad.onnx_ops.families.extra import DOMAIN as OWN
 from sdgrad.onnx_ops.families.recorded import RECORDED
 from sdgrad.onnx_ops.functions.special import SPECIAL
+from sdgrad.torch.aten.elementwise import promoted
 from sdgrad.torch.aten.registry import RULES, aten
 from sdgrad.torch.graph import Graph, Type, Unsupported, Value
 
@@ -237,6 +238,25 @@ def _logcumsumexp(g: Graph, out: Type, self: Value, dim: int) -> Value:
     return one(g, "logcumsumexp", self, axis=self.axis(dim)) if self.rank else self
 
 
+@aten("sdgrad::ctc.default")
+def _ctc(
+    g: Graph, out: Type, scores: Value, labels: Value, widths: Value, counts: Value, blank: int, finite: bool
+) -> Value:
+    return one(g, "ctc", scores, labels, widths, counts, blank=blank, finite=finite)
+
+
+@aten("signbit.default")
+def _signbit(g: Graph, out: Type, self: Value) -> Value:
+    return one(g, "signbit", self if self.dtype.is_floating_point else g.cast(self, torch.float64))
+
+
+@aten("mode.default")
+def _mode(g: Graph, out: Sequence[Type], self: Value, dim: int = -1, keepdim: bool = False) -> tuple[Value, ...]:
+    if not self.rank:
+        return self, g.constant(0, torch.int64)
+    return several(g, "mode", 2, self, axis=self.axis(dim), keepdim=keepdim)
+
+
 @aten("histc.default")
 def _histc(g: Graph, out: Type, self: Value, bins: int = 100, min: float = 0, max: float = 0) -> Value:  # noqa: A002
     return one(g, "histc", self, bins=bins, low=min, high=max)
@@ -247,17 +267,31 @@ def _masked_scatter(g: Graph, out: Type, self: Value, mask: Value, source: Value
     return one(g, "masked_scatter", self, mask, source)
 
 
-@aten("searchsorted.Tensor")
+@aten("searchsorted.Tensor", "searchsorted.Scalar")
 def _searchsorted(
     g: Graph,
     out: Type,
     sorted_sequence: Value,
-    self: Value,
+    self: Any,
     out_int32: bool = False,
     right: bool = False,
     side: str | None = None,
     sorter: Value | None = None,
 ) -> Value:
-    if sorted_sequence.rank != 1 or sorter is not None:
-        raise Unsupported("a search in several sequences, or with a sorter")
-    return g.cast(one(g, "searchsorted", sorted_sequence, self, right=right or side == "right"), out.dtype)
+    edges = sorted_sequence
+    if sorter is not None:
+        edges = g.op("GatherElements", edges, sorter, axis=edges.rank - 1, like=edges)
+    dtype = promoted(edges, self)
+    edges, right = g.cast(edges, dtype), right or side == "right"
+    if edges.rank == 1:
+        return g.cast(one(g, "searchsorted", edges, g.operand(self, dtype), right=right), out.dtype)
+    after = g.op("Less" if right else "LessOrEqual", g.unsqueeze(self, edges.rank), g.unsqueeze(edges, edges.rank - 1))
+    before = Value(g.op("Not", after).name, (*out.shape, edges.shape[-1]), torch.bool)
+    return g.cast(g.reduce("ReduceSum", g.cast(before, torch.int64), [-1], False), out.dtype)
+
+
+@aten("bucketize.Tensor", "bucketize.Scalar")
+def _bucketize(
+    g: Graph, out: Type, self: Any, boundaries: Value, out_int32: bool = False, right: bool = False
+) -> Value:
+    return _searchsorted(g, out, boundaries, self, right=right)

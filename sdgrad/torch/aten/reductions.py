@@ -10,6 +10,7 @@ import torch
 
 from sdgrad.onnx_ops.families.extra import DOMAIN as OWN
 from sdgrad.record.elements import product
+from sdgrad.record.tensors import broadcast_shape
 from sdgrad.torch.aten.registry import RULES, aten
 from sdgrad.torch.graph import Graph, Type, Value, numbers
 
@@ -195,6 +196,12 @@ def _vector_norm(
     g: Graph, out: Type, self: Value, ord: float = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
 ) -> Value:
     return norm(g, g.cast(self, out.dtype), ord, dim, keepdim)
+
+
+@aten("dist.default")
+def _dist(g: Graph, out: Type, self: Value, other: Value, p: float = 2) -> Value:
+    apart = Value(g.op("Sub", self, other).name, broadcast_shape(self.shape, other.shape), out.dtype)
+    return norm(g, apart, p, None, False)
 
 
 @aten("_cdist_forward.default", "cdist.default")
