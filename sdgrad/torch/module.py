@@ -75,7 +75,8 @@ class Dispatcher:
         if capturing():
             return self.forward(module, *args, **kwargs)
         refuse_transforms(type(module).__name__)
-        call = Call.of(module, args, kwargs, self.asks_layout)
+        with self.making:  # a trace in another thread puts other tensors in place of parameters meanwhile
+            call = Call.of(module, args, kwargs, self.asks_layout)
         refuse_tangents(type(module).__name__, (*call.inputs, *call.parameters.values()))
         recorded = torch.is_grad_enabled() and self.options.backward
         with torch.set_grad_enabled(recorded), self.device(), in_memory_of(self.options.memory_limit), pytorch_errors():

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from sdgrad.errors import CaptureError, Problem
+from sdgrad.torch.questions import kept_as_they_are
 from sdgrad.torch.translate import FALLBACK
 
 _local = threading.local()
@@ -31,7 +32,8 @@ def uncompiled() -> Iterator[None]:
     """Let wrapped modules run as they are, in this thread."""
     _local.depth = getattr(_local, "depth", 0) + 1
     try:
-        yield
+        with kept_as_they_are():
+            yield
     finally:
         _local.depth -= 1
 
@@ -80,6 +82,11 @@ def _explained(error: Exception) -> Problem:
     if "fake tensor in the exported program constant's list" in message:
         reason = "it is the memory of another tensor, and tracing does not see what is written there"
         return Problem("x.data", reason, _line_of(error), "take x.detach(), or write a new tensor")
+    if any(f.f_locals.get("batch_sizes") is not None for f, _ in traceback.walk_tb(error.__traceback__)):
+        hint = "run the layer on padded sequences, and take y[torch.arange(len(n)), n - 1] as its last results; "
+        return Problem(
+            "a packed sequence", "its sizes depend on the content of lengths", _line_of(error), hint + FALLBACK
+        )
     if "is not equal to" in message and "size()" in message:
         return Problem("dimensions of one name", message, "", "give dimensions that differ names of their own")
     return Problem(what, message[:300], _line_of(error), FALLBACK)

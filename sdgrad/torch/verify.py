@@ -19,6 +19,7 @@ from torch.utils import _pytree as pytree
 from sdgrad.errors import CaptureError, Problem
 from sdgrad.torch.call import Call
 from sdgrad.torch.hidden_writes import watched
+from sdgrad.torch.questions import switches_of
 from sdgrad.torch.watch import hooks_of_own, stamp
 
 TOLERANCE = {torch.float16: 5e-2, torch.float32: 5e-3, torch.float64: 1e-6}
@@ -83,6 +84,8 @@ def expected(module: nn.Module, forward: Callable, call: Call) -> Expected:
     args, kwargs = call.rebuild([_carrying(x.detach().clone()) for x in call.inputs])
     given = [x for x in pytree.tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
     with hooks_of_own(module), watched((*state.values(), *given)) as hidden:
+        for name in dict.fromkeys(n for m in module.modules() for n in switches_of(m)):
+            hidden.asked(f"{name}()")
         found = called_with(Holder(module, forward), state, args, kwargs)
     after = torch.get_rng_state()
     torch.set_rng_state(before)

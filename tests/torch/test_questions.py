@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from torch import nn
+from torch import is_grad_enabled, nn
 
 import sdgrad
 from sdgrad.errors import CaptureError
@@ -20,6 +20,7 @@ class Asking(nn.Module):
 QUESTIONS = {
     "torch.is_grad_enabled": lambda x, w: x * w if torch.is_grad_enabled() else x,
     "torch.is_inference_mode_enabled": lambda x, w: x * w if torch.is_inference_mode_enabled() else x,
+    "is_grad_enabled": lambda x, w: x * w if is_grad_enabled() else x,
     "x.requires_grad": lambda x, w: x * w if x.requires_grad else x,
     "x.is_leaf": lambda x, w: x * w if x.is_leaf else x,
     "x.grad_fn": lambda x, w: x * w if (x * w).grad_fn is None else x,

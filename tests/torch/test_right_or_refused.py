@@ -508,3 +508,20 @@ def test_results_that_hide_tensors():
     for hiding in (lambda x: Pair(x * 2, 1.0), lambda x: SimpleNamespace(a=[x * 2])):
         with pytest.raises(CaptureError, match="that holds tensors"):
             module_of(hiding)(t(1.0, 2.0))
+
+
+class OfPacked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.GRU(4, 3, batch_first=True)
+
+    def forward(self, x, lengths):
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        return nn.utils.rnn.pad_packed_sequence(self.layer(packed)[0], batch_first=True)[0]
+
+
+def test_packed_sequences_are_refused_by_name():
+    own, given = OfPacked(), (torch.randn(2, 5, 4), torch.tensor([3, 5]))
+    with pytest.raises(CaptureError, match=r"a packed sequence(.|\n)*padded sequences"):
+        sdgrad.Module(own)(*given)
+    torch.testing.assert_close(sdgrad.Module(own, fallback=True)(*given), own(*given))

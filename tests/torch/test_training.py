@@ -1,6 +1,7 @@
 """Training on generated code takes the steps that it takes in eager mode."""
 
 import copy
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import torch
 from sklearn.datasets import load_digits
 from torch import nn
 from torch.nn import functional as F  # noqa: N812
+from torch.utils.checkpoint import checkpoint
 from torch_zoo import GPT, Basic
 
 import sdgrad
@@ -84,3 +86,22 @@ def test_language_model():
     np.testing.assert_allclose(mine, right, rtol=1e-3)
     np.testing.assert_allclose(mine[:20], right[:20], rtol=1e-5)
     assert mine[-5:].mean() < 0.75 * mine[0]
+
+
+def test_a_checkpoint_around_a_module_that_is_called_first():
+    own = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()
+    both = []
+    for run in (sdgrad.Module(own), own):
+        x = torch.ones(2, 3, dtype=torch.float64, requires_grad=True)
+        checkpoint(run, x, use_reentrant=False).sum().backward()
+        both.append(x.grad)
+    torch.testing.assert_close(*both)
+
+
+def test_first_calls_in_several_threads():
+    own = nn.Linear(3, 2).double()
+    run, x = sdgrad.Module(own), torch.ones(2, 3, dtype=torch.float64)
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda k: run(k * x), range(3)))
+    for k, y in enumerate(found):
+        torch.testing.assert_close(y, own(k * x))
