@@ -81,7 +81,8 @@ def _explained(error: Exception) -> Problem:
         return Problem("a size that is said to change", said.split(". ")[0], "", hint)
     if "fake tensor in the exported program constant's list" in message:
         reason = "it is the memory of another tensor, and tracing does not see what is written there"
-        return Problem("x.data", reason, _line_of(error), "take x.detach(), or write a new tensor")
+        hint = "take x.detach(), or write a new tensor; for torch.autograd.grad of layers, write its formula, or "
+        return Problem("x.data", reason, _line_of(error), hint + FALLBACK)
     if any(f.f_locals.get("batch_sizes") is not None for f, _ in traceback.walk_tb(error.__traceback__)):
         hint = "run the layer on padded sequences, and take y[torch.arange(len(n)), n - 1] as its last results; "
         return Problem(

@@ -295,7 +295,7 @@ REFUSED = {
     "a backward of its own": (lambda self, x: Straight.apply(x), "torch.autograd.Function 'Straight'"),
     "a write of its argument": (lambda self, x: x.add_(1), "arguments and weights are not written in place"),
     "a counter": (counted, "a call that sets an attribute"),
-    "no rule": (lambda self, x: torch.mode(x).values, "mode"),
+    "no rule": (lambda self, x: torch.linalg.householder_product(x, x[0]), "householder"),
     "Python's numbers": (lambda self, x: x * __import__("random").random(), "Python's random numbers"),
     "a size of data": (lambda self, x: x[x > 0], "."),
 }
