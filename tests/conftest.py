@@ -1,8 +1,10 @@
 """Settings of all tests: one thread per worker, and compiled programs shared by the workers of a run."""
 
 import gc
+import itertools
 import os
 import subprocess
+import sys
 import tempfile
 from importlib.metadata import version
 
@@ -28,6 +30,7 @@ from sdgrad.specialize import signature  # noqa: E402
 
 races.watch()
 
+MODULES = itertools.count()
 OWN_SETTINGS = {"test_config"}  # modules that test the settings themselves
 
 
@@ -47,6 +50,8 @@ def forgotten():
     yield
     for known in (signature._signatures, signature._fixed, signature._fits):
         known.clear()
+    if "jax" in sys.modules and not next(MODULES) % 5:  # a gigabyte in a hundred Hessians; operators are compiled again
+        sys.modules["jax"].clear_caches()
     gc.collect()
     gc.freeze()
 
