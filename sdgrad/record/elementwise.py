@@ -144,6 +144,7 @@ OF_WHOLE = (
 """What means something else for numbers of floating point, or nothing."""
 EXTREMES = {np.maximum: "max", np.minimum: "min"}
 DIVISIONS = {np.true_divide, np.floor_divide, np.remainder}
+SHIFTS = (np.left_shift, np.right_shift)
 OF_INTEGERS = {np.floor_divide, np.remainder, np.fmod}
 
 
@@ -162,6 +163,15 @@ def _counted(value: Any) -> Any:
     return int(value) if type(value) is bool else value
 
 
+def _check_python(ufunc: np.ufunc, operands: Sequence[Any]) -> None:
+    """Let an operator of two of Python's numbers raise what Python's own does."""
+    if ufunc in DIVISIONS and (is_recorded(operands[1]) or not operands[1]):
+        uncaught(next(x.recorder for x in operands if is_recorded(x)), ZeroDivisionError())
+    if ufunc in SHIFTS and is_recorded(operands[1]):
+        in_range = apply(np.greater_equal, [operands[1], 0])
+        RULES.require(operands[1].recorder, in_range, ValueError("negative shift count"))
+
+
 def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
     """Return a universal function of recorded values, numbers and arrays of known content."""
     _refuse_of_objects(ufunc)
@@ -176,8 +186,8 @@ def apply(ufunc: np.ufunc, operands: Sequence[Any], dtype: Any = None) -> Any:
             RULES.keep_short(ufunc, operands, found.expr)
         return found
     kinds: Sequence[Any] = [kind(x) for x in operands]
-    if ufunc in DIVISIONS and is_weak(*operands) and (is_recorded(operands[1]) or not operands[1]):
-        uncaught(next(x.recorder for x in operands if is_recorded(x)), ZeroDivisionError())
+    if is_weak(*operands):
+        _check_python(ufunc, operands)
     if ufunc is np.power:
         operands, kinds = _power_operands(operands, kinds)
     types = loop_types(ufunc, kinds, dtype)

@@ -101,12 +101,23 @@ def expanded(array: Any, index: Any) -> list[Any]:
     parts = RULES.masks(list(index) if isinstance(index, tuple) else [index])
     parts = [list(p) if isinstance(p, (range, tuple)) else p for p in parts]
     parts = [_as_indices(p) if isinstance(p, list) else p for p in parts]
+    parts = [_of_truth(p) if isinstance(p, (bool, np.bool_)) else p for p in parts]
     used = sum(_axes(p) for p in parts if p is not None and p is not Ellipsis)
     rest = [slice(None)] * (array.ndim - used)
     if array.ndim < used:
         raise IndexError(f"too many indices: the array has {array.ndim} dimensions, and {used} were indexed")
     where = next((k for k, p in enumerate(parts) if p is Ellipsis), None)
     return [*parts, *rest] if where is None else [*parts[:where], *rest, *parts[where + 1 :]]
+
+
+def _of_truth(part: bool | np.bool_) -> Any:
+    """Return an index by a truth value: it stands for a new axis, of one element.
+
+    :raises ParseError: or of none.
+    """
+    if not part:
+        raise ParseError("an array indexed by False has no elements: write np.zeros((0, *x.shape))")
+    return None
 
 
 def _axes(part: Any) -> int:

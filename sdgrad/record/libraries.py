@@ -169,7 +169,10 @@ def called_as_it_is(recorder: Any, function: Any, args: tuple, kwargs: dict) -> 
         args, kwargs = tuple(map(_indexed, args)), {n: _indexed(v) for n, v in kwargs.items()}
     if not (is_library_function(function) and any(map(_is_users_function, (*args, *kwargs.values())))):
         with files_noted(recorder.reads):
-            return function(*args, **kwargs)
+            found = function(*args, **kwargs)
+        for owner in (getattr(function, "__self__", None), *args) if found is not None else ():
+            recorder.reads.of_state(owner)
+        return found
     told = (
         f"{full_name(function)} has no derivative here, and needs the values of a function that only a run knows"
         f"{_in_place(function) or ': see sdgrad.pure_callback'}"

@@ -12,7 +12,7 @@ from array import array
 from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import BuiltinMethodType, FunctionType, MappingProxyType, MethodType, MethodWrapperType
+from types import BuiltinMethodType, FunctionType, MappingProxyType, MethodType, MethodWrapperType, ModuleType
 from typing import Any, Literal
 
 import numpy as np
@@ -348,6 +348,12 @@ class Reads:
                 self.of_function(held, is_own, seen)
             elif held is not None:
                 self.add(owner, name, "attribute", getattr(owner, name, NOTHING))
+
+    def of_state(self, owner: Any) -> None:
+        """Note what an object of a library's holds, by which code that is not converted has answered."""
+        if not isinstance(owner, (type, ModuleType, FunctionType)) and not is_recorded(owner):
+            for name, value in getattr(owner, "__dict__", {}).items():
+                self.add(owner, name, "attribute", value)
 
     def of_class(self, kind: type, is_own: Callable[[str], bool]) -> None:
         """Note what special methods of a class find outside, which Python calls as they stand."""

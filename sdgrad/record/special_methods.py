@@ -246,7 +246,10 @@ class RecordingOperators(ValueOperators):
             return self.met(owner[index])
         if method is None or isinstance(index, Choice):
             self._notes_classes(owner)
-            return super().item(owner, index)
+            found = super().item(owner, index)
+            if not is_recorded(owner):
+                self.recorder.reads.of_state(owner)
+            return found
         return self.call(method, owner, index)
 
     def store(self, owner: Any, index: Any, value: Any) -> None:

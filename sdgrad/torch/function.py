@@ -114,7 +114,10 @@ class _Call(torch.autograd.Function):
         found = Backward(ctx.f, ctx.wanted)(ctx.tape, **named) if named and not recorded else {}
         if named and (recorded or _meets_others(found, len(ctx.tape.differentiable) - len(named))):
             values = {**ctx.constants, **dict(zip(ctx.names, ctx.saved_tensors, strict=True))}
-            found = _recorded(ctx.f, ctx.wanted, {n: values[n] for n in ctx.order}, named)
+            own = (n for n in ctx.tape.outputs if n in ctx.tape.differentiable)
+            inside = zip(own, ctx.tape.request.outputs, strict=True)  # with their names in the program
+            seeds = {o: named[n] for n, o in inside if n in named}
+            found = _recorded(ctx.f, ctx.wanted, {n: values[n] for n in ctx.order}, seeds)
         gradients = (_shaped(found.get(n), t) for n, t in zip(ctx.names, ctx.saved_tensors, strict=True))
         return (None, None, None, None, None, *gradients)
 
@@ -146,7 +149,8 @@ class PreparedCall(torch.autograd.Function):
         if not recorded:
             kept = {**ctx.kept.tensors, **dict(zip(ctx.kept.results, saved[len(tensors) :], strict=True))}
             found = prepared.pull(tensors, kept, given)
-        named = {s.output: c for s in prepared.seeds if (c := given[s.output]) is not None}
+        outputs = zip(prepared.seeds, prepared.request.outputs, strict=True)
+        named = {o: c for s, o in outputs if (c := given[s.output]) is not None}
         if recorded or _meets_others(found, len(prepared.seeds) - len(named)):
             found = _recorded(
                 prepared.function, prepared.wanted, dict(zip(prepared.order, tensors, strict=True)), named

@@ -1,0 +1,60 @@
+"""Objects of libraries whose methods Python runs as they stand: what they hold is noticed when it changes."""
+
+import configparser
+import string
+
+import numpy as np
+import pytest
+
+import sdgrad
+
+X = np.ones(2)
+
+
+def test_settings_of_a_parser():
+    settings = configparser.ConfigParser()
+    settings.read_string("[model]\nrate = 2.5\n")
+    for read in (lambda: settings["model"].getfloat("rate"), lambda: float(settings.get("model", "rate"))):
+        gradient = sdgrad.grad(lambda x, read=read: np.sum(x) * read())
+        for rate in ("2.5", "3.5", "2.5"):
+            settings["model"]["rate"] = rate
+            assert [gradient(X)[0] for _ in range(2)] == [float(rate)] * 2
+
+
+def test_a_template():
+    template = string.Template("$a.5")
+    gradient = sdgrad.grad(lambda x: np.sum(x) * float(template.substitute(a=2)))
+    assert gradient(X)[0] == 2.5
+    template.template = "1$a"
+    assert gradient(X)[0] == 12.0
+
+
+class Steps:
+    """A class of no library: its methods are converted."""
+
+    def __init__(self):
+        self.parser = configparser.ConfigParser()
+
+    def rate(self):
+        return self.parser.getfloat("a", "b", fallback=1.5)
+
+
+def test_inside_of_an_object():
+    steps = Steps()
+    gradient = sdgrad.grad(lambda x: np.sum(x) * steps.rate())
+    assert [gradient(X)[0] for _ in range(2)] == [1.5] * 2
+    steps.parser.read_string("[a]\nb = 4\n")
+    assert [gradient(X)[0] for _ in range(2)] == [4.0] * 2
+
+
+def test_shifts_by_arguments():
+    gradient = sdgrad.grad(lambda x, n: np.sum(x) * (8 >> n) * (1 << n))
+    assert gradient(X, 2)[0] == 8.0
+    with pytest.raises(ValueError, match="negative shift count"):
+        gradient(X, -1)
+
+
+def test_truth_values_as_an_index():
+    assert np.array_equal(sdgrad.grad(lambda x: np.sum(x[True] * x[..., True]))(X), 2 * np.sum(X) * X)
+    with pytest.raises(sdgrad.errors.ParseError, match="indexed by False"):
+        sdgrad.grad(lambda x: np.sum(x[False]))(X)
