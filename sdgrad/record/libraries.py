@@ -171,7 +171,8 @@ def called_as_it_is(recorder: Any, function: Any, args: tuple, kwargs: dict) -> 
         with files_noted(recorder.reads):
             found = function(*args, **kwargs)
         for owner in (getattr(function, "__self__", None), *args) if found is not None else ():
-            recorder.reads.of_state(owner)
+            if not is_users(type(owner)):  # of these it is known what is read
+                recorder.reads.of_state(owner)
         return found
     told = (
         f"{full_name(function)} has no derivative here, and needs the values of a function that only a run knows"

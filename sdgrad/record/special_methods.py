@@ -247,7 +247,7 @@ class RecordingOperators(ValueOperators):
         if method is None or isinstance(index, Choice):
             self._notes_classes(owner)
             found = super().item(owner, index)
-            if not is_recorded(owner):
+            if not is_users(type(owner)):
                 self.recorder.reads.of_state(owner)
             return found
         return self.call(method, owner, index)
