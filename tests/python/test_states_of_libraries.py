@@ -1,6 +1,7 @@
 """Objects of libraries whose methods Python runs as they stand: what they hold is noticed when it changes."""
 
 import configparser
+import operator
 import string
 
 import numpy as np
@@ -70,3 +71,32 @@ def test_truth_values_as_an_index():
     assert np.array_equal(sdgrad.grad(lambda x: np.sum(x[True] * x[..., True]))(X), 2 * np.sum(X) * X)
     with pytest.raises(sdgrad.errors.ParseError, match="indexed by False"):
         sdgrad.grad(lambda x: np.sum(x[False]))(X)
+
+
+class Units:
+    """What a property makes is another object at each look."""
+
+    def __init__(self):
+        self.scale = 2.0
+
+    scales = property(operator.attrgetter("__dict__"))
+    known = property(lambda self: {"a", "b"})
+
+
+def test_what_properties_make(monkeypatch):
+    units, general, found = Units(), GradFunction.general, []
+    monkeypatch.setattr(GradFunction, "general", lambda f, *args: found.append(1) or general(f, *args))
+    gradient = sdgrad.grad(lambda x: np.sum(x) * units.scales["scale"] * len(units.known))
+    assert [gradient(X)[0] for _ in range(3)] == [4.0] * 3 and len(found) == 1
+    units.scale = 3.0
+    assert [gradient(X)[0] for _ in range(2)] == [6.0] * 2
+
+
+def test_copies_that_are_made_if_needed():
+    def f(x):
+        y = np.array(x, copy=np._CopyMode.IF_NEEDED)
+        return np.sum(y**2) * (1.0 if np.may_share_memory(x, y) else 2.0) * (3.0 if np.may_share_memory(x, X) else 1.0)
+
+    assert np.array_equal(sdgrad.grad(f)(np.arange(2.0)), [0.0, 2.0])
+    with pytest.raises(sdgrad.errors.ParseError, match="may_share_memory of two parts"):
+        sdgrad.grad(lambda x: np.sum(x) * np.may_share_memory(x[1:], x[:-1]))(X)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from dace.symbolic import int_floor
 
+from sdgrad.errors import ParseError
 from sdgrad.record.elementwise import common, compute, kind
 from sdgrad.record.functions.arguments import recorder_of, settled, shape_of, static
 from sdgrad.record.functions.table import array, known, operand, rule
@@ -16,6 +17,8 @@ from sdgrad.record.indexing import expanded, view
 from sdgrad.record.recorder import Recorder
 from sdgrad.record.stores import fill
 from sdgrad.record.values import Array, Number, holds_recorded, is_recorded
+
+IF_NEEDED: Any = np._CopyMode.IF_NEEDED  # has no truth value; libraries pass it on
 
 
 # -- types
@@ -58,7 +61,7 @@ def converted(x: Any, dtype: Any, /, *, copy: bool = True) -> Any:
 @rule(np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, makes=True)
 def as_array(a: Any, dtype: Any = None, *, copy: Any = None) -> Any:
     if isinstance(a, Array):
-        a = duplicate(a) if copy else a
+        a = duplicate(a) if copy is not IF_NEEDED and copy else a
         return a if dtype is None or np.dtype(dtype) == a.dtype else astype(a, dtype)
     if not holds_recorded(a):
         return np.array(a, dtype)
@@ -294,3 +297,12 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     column = array(x)[:, None]
     powers = np.arange(column.shape[0] if N is None else static(N))
     return column ** known(powers if increasing else powers[::-1])
+
+
+@rule(np.may_share_memory)
+def may_share_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
+    """Return whether two arrays are one, or have no memory in common."""
+    pair = [x for x in (a, b) if isinstance(x, Array)]
+    if len(pair) == 2 and a is not b and pair[0].storage is pair[1].storage:
+        raise ParseError("numpy.may_share_memory of two parts of one array is not recorded: take copies of them")
+    return len(pair) == 2 and pair[0].storage is pair[1].storage
