@@ -54,6 +54,12 @@ def names_of(wrt: Wrt, f: Callable, arguments: Mapping[str, Any]) -> list[str]:
         if arguments[name] is None:
             raise ArgumentError(f"argument '{name}' is None, which has no gradient. Leave it out of wrt")
         dtype = dtype_of(arguments[name])
+        if isinstance(arguments[name], (dict, list, tuple)):  # of a class of their own
+            kind, plain, *_ = type(arguments[name]).__mro__
+            raise ArgumentError(
+                f"argument '{name}' is a {kind.__name__}, which is no nest of arguments: pass a {plain.__name__}, or "
+                "leave it out of wrt"
+            )
         if dtype.kind not in "fc":
             raise ArgumentError(
                 f"argument '{name}' is {dtype}; gradients exist for floating-point arguments only. "

@@ -87,3 +87,12 @@ def test_an_argument_of_the_function_may_have_such_a_name():
 
     np.testing.assert_equal(sdgrad.grad(scaled)(np.ones(2), argnums=2.0), np.full(2, 6.0))
     assert sdgrad.vjp(scaled, np.ones(2), argnums=2.0, has_aux=1.0)[0] == 4.0
+
+
+class Settings(dict):
+    """No nest: nobody knows what else it holds."""
+
+
+def test_a_collection_of_an_own_class():
+    with pytest.raises(ArgumentError, match="'p' is a Settings, which is no nest of arguments: pass a dict"):
+        sdgrad.grad(lambda p: np.sum(p["w"]))(Settings(w=np.ones(2)))
