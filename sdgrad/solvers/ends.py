@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from sdgrad.errors import ParseError
+from sdgrad.record.functions.table import active
 from sdgrad.record.values import is_recorded
 
 WHOLE = slice(None)
@@ -26,6 +27,9 @@ class Ends:
     what: str
     values: Any
     axis: int
+
+    def __post_init__(self) -> None:
+        active().reads.made(self)  # nothing in it comes from outside
 
     @property
     def ndim(self) -> int:

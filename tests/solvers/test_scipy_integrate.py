@@ -8,6 +8,7 @@ from scipy.integrate import dblquad, fixed_quad, nquad, odeint, quad, quad_vec, 
 import sdgrad
 from sdgrad.errors import ConvergenceError, ParseError
 from sdgrad.solvers import scipy_ivp
+from sdgrad.specialize import signature
 from sdgrad.testing import check_grads
 
 P = np.array([1.7, 0.6])
@@ -262,6 +263,11 @@ INNER = {
 
 def test_ends_of_solutions_without_times():
     check_grads(of_the_ends, (1.3,), order=1)
+    gradient = sdgrad.grad(of_the_ends)
+    first = gradient(1.3)
+    known = sum(len(s) for made in signature._signatures.values() for s in made.values())
+    assert gradient(1.3) == first and sdgrad.grad(of_the_ends)(1.3) == first  # no other program
+    assert sum(len(s) for made in signature._signatures.values() for s in made.values()) == known
 
 
 @pytest.mark.parametrize("case", INNER)
