@@ -94,11 +94,11 @@ class Read:
             return bool(now == value)
         if isinstance(value, np.ndarray):
             return is_numeric(value) and now.dtype == value.dtype and now.shape == value.shape
+        if isinstance(value, PLAIN):
+            return _equal(now, value)
         if self.how == "attribute" and isinstance(inspect.getattr_static(type(self.owner), self.key, None), property):
             now, value = _parts(now, ()), _parts(value, ())  # made at each look
-        if self.how in CONTENTS or isinstance(value, tuple):
-            return equal_parts(now, value)
-        return isinstance(value, PLAIN) and _equal(now, value)
+        return equal_parts(now, value)
 
 
 def _content(value: Any) -> str | None:

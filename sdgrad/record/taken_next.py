@@ -33,7 +33,7 @@ def taken(recorder: Recorder, *values: Any, by: Callable | None = None, owner: A
     :raises ParseError: from one that was there before, whose next item is another one at each call.
     """
     recorder.outside_places.drawn(owner, *values)
-    given = [] if by in LEAVE_IT else [*values]
+    given = [] if any(by is f for f in LEAVE_IT) else [*values]
     if getattr(by, "__name__", "") in TAKING:
         given.append(owner)
     for source in given:
