@@ -89,14 +89,15 @@ def _substituted_views(program: Program, means: Mapping[str, Expr]) -> dict[str,
 
 def drop_unused_symbols(block: Block, program: Program) -> Block:
     """Remove assignments of symbols that nothing uses, to a fixpoint."""
-    while True:
+    while assigned := assigned_symbols(block):
         used = {s for node in block for s in used_symbols(node, program)}
         used |= {s for c in program.containers.values() for s in c.symbols}
         used |= {str(s) for c in program.containers.values() if c.view_subset for s in c.view_subset.free_symbols}
-        kept = _without(block, assigned_symbols(block) - used)
+        kept = _without(block, assigned - used)
         if kept == block:
-            return block
+            break
         block = kept
+    return block
 
 
 def _without(block: Block, symbols: Set[str]) -> Block:

@@ -9,12 +9,27 @@ from __future__ import annotations
 from dataclasses import replace
 
 import dace
+from sympy import sympify
 
 from sdgrad.analysis.enclosing import Place, places
 from sdgrad.analysis.paths import Path
 from sdgrad.canonicalize.negative_indices import is_positive, replaced_at
 from sdgrad.program.custom_call import CustomCall
-from sdgrad.program.tree import Block, Leaf, Let, Load, Node, NodeCall, Program, Region, Store, rewritten, with_values
+from sdgrad.program.kept import kept
+from sdgrad.program.tree import (
+    Block,
+    Container,
+    Leaf,
+    Let,
+    Load,
+    Node,
+    NodeCall,
+    Program,
+    Region,
+    Store,
+    rewritten,
+    with_values,
+)
 from sdgrad.program.window import FromEnd, counted, remainder
 from sdgrad.symbolic.expr import Expr
 
@@ -49,10 +64,19 @@ def within_parts(program: Program) -> Program:
         """Return a load with its subscript resolved."""
         return replace(load, index=tuple(counted(e, remainder) for e in load.index))
 
-    seen = {n: c for n, c in program.containers.items() if c.view_subset is not None}
-    views = {n: replace(c, view_subset=subset(c.view_subset)) for n, c in seen.items() if c.view_subset is not None}
+    views = {
+        n: replace(c, view_subset=subset(c.view_subset))
+        for n, c in program.containers.items()
+        if c.view_subset is not None and _counts_from_end(c)
+    }
     resolved = rewritten(replaced_at(program.body, (), changed), others)
     return replace(program, body=resolved, containers={**program.containers, **views})
+
+
+@kept
+def _counts_from_end(view: Container) -> bool:
+    """True if where a view begins, or ends, may be counted from the end of a part."""
+    return view.view_subset is not None and any(sympify(x).has(FromEnd) for r in view.view_subset.ranges for x in r)
 
 
 def _in_parts(access: Load | Store, leaf: Leaf, place: Place) -> Load | Store:

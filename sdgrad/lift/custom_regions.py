@@ -7,8 +7,9 @@ Differentiation then asks the rule instead of the block.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sdgrad.analysis.access_relations import covers
 from sdgrad.analysis.footprint import box, reads_of, writes_of
@@ -43,14 +44,14 @@ def close_calls(program: Program, finish: Callable[[Program], Program]) -> Progr
     """Compute the operands of all custom calls, and bring the block of each into normal form by ``finish``."""
     if not any(isinstance(n, CustomCall) for n in walk(program.body)):
         return program
-    containers = dict(program.containers)
+    containers, around = dict(program.containers), _Around.of(program)
 
     def close(node: Node) -> Block:
         """Close a call whose operands are not known yet; any other node unchanged."""
         nonlocal program
         if not isinstance(node, CustomCall) or node.outputs:
             return (node,)
-        closed, made = _closed(node, program, containers, finish)
+        closed, made = _closed(node, program, around, containers, finish)
         containers.update(made)
         program = replace(program, containers=containers)
         return (closed,)
@@ -59,20 +60,47 @@ def close_calls(program: Program, finish: Callable[[Program], Program]) -> Progr
     return replace(program, body=body, containers=containers)
 
 
+@dataclass(frozen=True)
+class _Around:
+    """How many nodes of a program use each container and each symbol by themselves: what stands around a call."""
+
+    accessed: Counter[str]
+    symbols: Counter[str]
+
+    @staticmethod
+    def of(program: Program) -> _Around:
+        """Look at all nodes once, however many calls there are."""
+        nodes = list(walk(program.body))
+        accessed = Counter(name for n in nodes for name in _touched(n))
+        return _Around(accessed, Counter(s for n in nodes for s in _own_symbols(n, program)))
+
+    def accesses(self, call: CustomCall) -> set[str]:
+        """Return the containers that other nodes than a call access."""
+        return set((self.accessed - Counter(_touched(call))).keys())
+
+    def symbols_of(self, call: CustomCall, program: Program) -> set[str]:
+        """Return the symbols that other nodes than a call use."""
+        return set((self.symbols - Counter(_own_symbols(call, program))).keys())
+
+
 def _closed(
-    call: CustomCall, program: Program, containers: Mapping[str, Container], finish: Callable[[Program], Program]
+    call: CustomCall,
+    program: Program,
+    around: _Around,
+    containers: Mapping[str, Container],
+    finish: Callable[[Program], Program],
 ) -> tuple[CustomCall, dict[str, Container]]:
     """Compute the operands of a call and normalize its block. Returns the call, and the containers that are new.
 
     :raises DifferentiationError: the block assigns a symbol that the program reads after the call.
     """
-    outside = _visible_outside(call, program)
+    outside = _visible_outside(call, program, around)
     inside = {program.root(n) for node in walk_into_calls(call.block) for n in reads(node) | writes(node)}
     local = {c for n in walk(call.block) for c in local_names(n)}
     own = _normal_block(call, program, containers, inside & outside, finish)
     inputs, outputs = _operands(call, own, program, inside, (inside & outside) - local)
     inputs = {**_asked_for(call, program), **inputs}
-    _refuse_escaping_symbols(call, own, program)
+    _refuse_escaping_symbols(call, own, program, around)
     closed = replace(
         call,
         inputs=inputs,
@@ -84,11 +112,10 @@ def _closed(
     return closed, {n: c for n, c in own.containers.items() if n not in program.containers}
 
 
-def _visible_outside(call: CustomCall, program: Program) -> set[str]:
+def _visible_outside(call: CustomCall, program: Program, around: _Around) -> set[str]:
     """Return the containers visible outside of a call: arguments, variables of the rule, other accesses."""
     variables = {program.root(o.window.container) for o in call.variables.values()}
-    accessed = {program.root(n) for node in program.body for n in _touched(node, call)}
-    return accessed | variables | set(program.arguments)
+    return {program.root(n) for n in around.accesses(call)} | variables | set(program.arguments)
 
 
 def _normal_block(
@@ -156,13 +183,13 @@ def _free_symbols(own: Program) -> frozenset[str]:
     return frozenset({s for node in own.body for s in used_symbols(node, own)} - assigned - names_in(own.body))
 
 
-def _refuse_escaping_symbols(call: CustomCall, own: Program, program: Program) -> None:
+def _refuse_escaping_symbols(call: CustomCall, own: Program, program: Program, around: _Around) -> None:
     """Refuse a block that assigns a symbol which the rest of the program uses.
 
     :raises DifferentiationError: there is such a symbol.
     """
-    later = {s for node in program.body for s in _symbols_outside(node, call, program)}
-    lost = sorted(later & assigned_symbols(own.body))
+    assigned = assigned_symbols(own.body)
+    lost = sorted(around.symbols_of(call, program) & assigned) if assigned else []
     if lost:
         name = call.rule.name if call.rule is not None else ""
         message = f"assigns {', '.join(lost)}, which is used after it"
@@ -177,24 +204,16 @@ def _results(call: CustomCall) -> set[str]:
     return {call.variables[n].window.container for n in call.rule.results if n in call.variables}
 
 
-def _touched(node: Node, call: CustomCall) -> set[str]:
-    """Return the containers that a node or a node inside accesses, except for one call."""
-    found: set[str] = set()
-    for n in walk((node,)):
-        if isinstance(n, CustomCall):
-            inside = walk_into_calls(n.block) if n is not call else ()
-            found |= {c for inner in inside for c in reads(inner) | writes(inner)}
-        else:
-            found |= own_reads(n) if children(n) else reads(n) | writes(n)
-    return found
+def _touched(node: Node) -> set[str]:
+    """Return the containers that a node accesses by itself, in a call with all that it holds."""
+    if isinstance(node, CustomCall):
+        return {c for inner in walk_into_calls(node.block) for c in reads(inner) | writes(inner)}
+    return own_reads(node) if children(node) else reads(node) | writes(node)
 
 
-def _symbols_outside(node: Node, call: CustomCall, program: Program) -> set[str]:
-    """Return the symbols that a node or a node inside uses, except for one call."""
-    if node is call:
-        return set()
-    inner = {s for b in children(node) for n in b for s in _symbols_outside(n, call, program)}
-    return inner | used_symbols(map_blocks(node, lambda _: ()), program)
+def _own_symbols(node: Node, program: Program) -> set[str]:
+    """Return the symbols that a node uses by itself."""
+    return used_symbols(map_blocks(node, lambda _: ()), program)
 
 
 def _defined_first(name: str, program: Program) -> bool:

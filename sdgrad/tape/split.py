@@ -94,7 +94,8 @@ def split(program: Program, forward: Block, backward: Block, stored: Collection[
 
     def half(block: Block, suffix: str) -> Program:
         """Make one half a program, with the arguments and residuals it uses."""
-        names = [n for n in (*program.arguments, *sorted(shared)) if n in used(block)]
+        mentioned = used(block)
+        names = [n for n in (*program.arguments, *sorted(shared)) if n in mentioned]
         return replace(
             program, name=f"{program.name}_{suffix}", containers=containers, body=block, arguments=tuple(names)
         )

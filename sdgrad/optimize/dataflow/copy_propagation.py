@@ -43,7 +43,8 @@ def read_originals(program: Program) -> Program:
     viewed = {c.view_of for c in program.containers.values()}
     whole = {n for n, c in program.containers.items() if c.view_of is None and n not in viewed}
     copies = {n for n in whole - set(program.arguments) if written[n] == 1}
-    return replace(program, body=_block(program.body, program, copies, whole)) if copies else program
+    readers = _readers(program.body)
+    return replace(program, body=_block(program.body, program, copies, whole, readers)) if copies else program
 
 
 def _without_identities(node: Node, program: Program) -> Block:
@@ -77,18 +78,20 @@ class Copy:
     is_twin: bool
 
 
-def _block(block: Block, program: Program, copies: set[str], whole: set[str]) -> Block:
+def _block(block: Block, program: Program, copies: set[str], whole: set[str], readers: Counter[str]) -> Block:
     """Propagate copies in a block and the blocks inside it.
 
     :param copies: temporaries that are written once.
     :param whole: containers with memory of their own and without views.
+    :param readers: how many nodes of the whole program read each container.
     """
-    nodes = [map_blocks(n, lambda b: _block(b, program, copies, whole)) for n in block]
+    nodes = [map_blocks(n, lambda b: _block(b, program, copies, whole, readers)) for n in block]
+    inside = readers if block is program.body else _readers(block)
     for k, node in enumerate(nodes):
         found = [Copy(*pair, is_twin=False) for pair in _copied(node, program, copies, whole)]
         found += [Copy(*pair, is_twin=True) for pair in _twins(node, program, copies, whole)]
         for copy in found:
-            if not _is_read_outside(copy.target, block, program):
+            if inside[copy.target] == readers[copy.target]:
                 _propagate(copy, nodes, k)
     return tuple(nodes)
 
@@ -157,11 +160,6 @@ def _stores(node: Node) -> list[str]:
     return [] if children(node) else list(writes(node))
 
 
-def _is_read_outside(name: str, block: Block, program: Program) -> bool:
-    """True if a node outside of a block reads a container."""
-    return _readers(name, block) != _readers(name, program.body)
-
-
-def _readers(name: str, block: Block) -> int:
-    """Return how many nodes of a block and of the blocks inside it read a container by themselves."""
-    return sum(name in (own_reads(n) if children(n) else reads(n)) for n in walk(block))
+def _readers(block: Block) -> Counter[str]:
+    """Count the nodes of a block and of the blocks inside it that read each container by themselves."""
+    return Counter(name for n in walk(block) for name in (own_reads(n) if children(n) else reads(n)))

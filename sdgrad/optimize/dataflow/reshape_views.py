@@ -21,14 +21,14 @@ from dace import data as dt
 
 from sdgrad.analysis.access_relations import covers
 from sdgrad.analysis.uses import used
-from sdgrad.program.tree import Block, Container, Leaf, Load, Node, Program, Store, walk, writes
+from sdgrad.program.tree import Block, Container, Leaf, Load, Program, Store, walk, writes
 from sdgrad.rewrite.dead_code import drop_stores
 from sdgrad.symbolic.expr import same
 
 
 def view_reshaped(program: Program) -> Program:
     """Merge arrays that are copied as a whole into an array of another shape."""
-    merging = Merging(program)
+    merging = Merging.of(program)
     k = 0
     while k < len(merging.body):
         if not merging.merge_copy(k):
@@ -38,9 +38,25 @@ def view_reshaped(program: Program) -> Program:
 
 @dataclass
 class Merging:
-    """A program whose copies become views, one after the other."""
+    """A program whose copies become views, one after the other.
+
+    :param memory: the containers with memory of their own that each node of the body uses, itself or inside.
+    :param views: the views of each container's memory.
+    """
 
     program: Program
+    memory: list[set[str]]
+    views: dict[str, list[Container]]
+
+    @staticmethod
+    def of(program: Program) -> Merging:
+        """Look at all nodes and views once."""
+        memory = [{name for n in walk((node,)) for name in used(n, program)} for node in program.body]
+        views: dict[str, list[Container]] = {}
+        for container in program.containers.values():
+            if container.view_of is not None:
+                views.setdefault(program.root(container.name), []).append(container)
+        return Merging(program, memory, views)
 
     @property
     def body(self) -> Block:
@@ -67,20 +83,10 @@ class Merging:
         if (
             name in self.program.arguments
             or not container.transient
-            or any(self.is_partial(v) for v in self.views(name))
+            or any(self.is_partial(v) for v in self.views.get(name, ()))
         ):
             return []
-        return [k for k, n in enumerate(self.body) if name in self.inside(n)]
-
-    def inside(self, node: Node) -> set[str]:
-        """Return the containers with memory that a node, or a node in it, uses."""
-        return {name for n in walk((node,)) for name in used(n, self.program)}
-
-    def views(self, name: str) -> list[Container]:
-        """Return the views of a container's memory."""
-        return [
-            c for c in self.program.containers.values() if c.view_of is not None and self.program.root(c.name) == name
-        ]
+        return [k for k, memory in enumerate(self.memory) if name in memory]
 
     def is_partial(self, view: Container) -> bool:
         """True if a view shows a part of a container only."""
@@ -92,7 +98,7 @@ class Merging:
         at = self.span(original)
         if not at or at[-1] != k or at[0] == k or not self.accesses_once(k, target, original):
             return False
-        return not any(target in self.inside(n) for n in self.body[at[0] : k])
+        return not any(target in memory for memory in self.memory[at[0] : k])
 
     def can_read_original(self, k: int, target: str, original: str) -> bool:
         """True if the copy is the first use of the target, and both stay unchanged until the last."""
@@ -115,11 +121,17 @@ class Merging:
         """Make one array a view of another, and drop the copy."""
         leaf, containers = self.body[k], dict(self.program.containers)
         assert isinstance(leaf, Leaf)
-        for c in (containers[gone], *self.views(gone)):
-            containers[c.name] = as_view(c, containers[kept])
+        made = [as_view(c, containers[kept]) for c in (containers[gone], *self.views.pop(gone, ()))]
+        containers |= {c.name: c for c in made}
+        self.views.setdefault(kept, []).extend(made)
         rest = drop_stores(leaf, lambda s: s is copy)
         body = (*self.body[:k], *([rest] if rest.stores else []), *self.body[k + 1 :])
         self.program = replace(self.program, body=body, containers=containers)
+        for memory in self.memory:
+            if gone in memory:
+                memory.remove(gone)
+                memory.add(kept)
+        self.memory[k : k + 1] = [used(rest, self.program)] if rest.stores else []
 
 
 def as_view(container: Container, whole: Container) -> Container:
