@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from sdgrad.autodiff.differentiate import Differentiated
 from sdgrad.machine.limits import Limit
 from sdgrad.memory.footprint import results
 from sdgrad.memory.limited import Alternative, unplaced
-from sdgrad.memory.plan import MemoryPlan, Planner, as_given
-from sdgrad.program.tree import Block, Program, writes
+from sdgrad.memory.plan import MemoryPlan, as_given
+from sdgrad.program.own_memory import bytes_of
+from sdgrad.program.tree import Block, Leaf, Node, Program, Store, reads, writes
+from sdgrad.rewrite.dead_code import drop_stores
 from sdgrad.tape.split import Halves, split
 
-SHARES = (1.0, 0.7, 0.5)
+SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
 """Of a limit, that both halves are planned within as one program."""
 
 
@@ -32,7 +36,14 @@ class PlannedHalves:
     @property
     def bytes(self) -> int:
         """Return what one of both takes at most, with what the first one leaves: its results and the tape."""
-        return max(self.forward.bytes, results(self.forward.apart) + self.backward.bytes)
+        return max(self.forward.bytes, results(self.forward.apart) + self.backward.bytes) + self.copied
+
+    @cached_property
+    def copied(self) -> int:
+        """Return the bytes of results that the second half reads: the user has copies, to change them."""
+        both = {*self.parts.forward.arguments} & {*self.parts.backward.arguments} - self.parts.kept
+        written = {self.parts.forward.root(n) for node in self.parts.forward.body for n in writes(node)}
+        return sum(bytes_of(self.parts.forward.containers[n]) for n in both & written)
 
     def limit(self, given: Limit) -> Limit:
         """Return a limit whose share, if it is one, is one of both, as bytes."""
@@ -47,35 +58,54 @@ class PlannedHalves:
     def smaller(self, whole: Alternative, limit: Limit) -> PlannedHalves | None:
         """Return halves within a limit that keep less; None if none are found.
 
-        What both halves as one program would compute again is not kept, and what it starts from is. As one program they
-        need not keep all of the tape until the end, so that less and less of the limit is tried.
+        They are those of a plan for both as one program, which need not keep all of the tape until the end: less and
+        less of the limit is tried.
 
         :param whole: both halves as one program.
         """
         most = limit.within(self.bytes)
         if most is None:
             return None
-        plans = (whole.planner.fastest(int(most * share)) for share in SHARES)
-        tried = (self._without(plan, whole.result, most) for plan in plans if plan is not None and plan.again)
-        return next((found for found in tried if found is not None), None)
-
-    def _without(self, whole: MemoryPlan, result: Differentiated, most: int) -> PlannedHalves | None:
-        """Return halves within some bytes that keep no more than a plan of both does; None if they take more."""
-        once = _written_once(result.forward, result.program)
-        parts = split(
-            result.program, result.forward, result.backward, once & ((self.parts.kept - whole.again) | whole.starts)
-        )
-        if parts.sizes is None:
-            return None
-        forward = as_given(unplaced(parts.forward))
-        backward = Planner(unplaced(parts.backward)).fastest(most - results(forward.apart))
-        return PlannedHalves(parts, forward, backward) if backward is not None and forward.bytes <= most else None
+        for share in SHARES:
+            plan = whole.planner.fastest(int(most * share))
+            if plan is None:
+                break
+            parts = cut(plan.apart, whole.result)
+            if parts is None or parts.sizes is None:
+                break
+            found = PlannedHalves(parts, as_given(parts.forward), as_given(parts.backward))
+            if found.bytes <= most:
+                return found
+        return None
 
 
-def _written_once(block: Block, program: Program) -> set[str]:
-    """Return the containers that one node of a block writes, and no other."""
-    found: dict[str, int] = {}
-    for node in block:
-        for name in {program.root(n) for n in writes(node)}:
-            found[name] = found.get(name, 0) + 1
-    return {n for n, count in found.items() if count == 1}
+def cut(program: Program, result: Differentiated) -> Halves | None:
+    """Cut a program that computes values and gradients behind its values; None if it has begun with gradients by then.
+
+    :param result: what it was optimised from.
+    """
+    before = {result.program.root(n) for x in result.forward for n in _used(x)}
+    values = before & {result.program.root(n) for x in result.forward for n in writes(x)} & {*program.arguments}
+    at = [k for k, node in enumerate(program.body) if {program.root(n) for n in writes(node)} & values]
+    if not at:
+        return None
+    last = program.body[at[-1]]
+    first, second = _parted(last, program, values) if isinstance(last, Leaf) else ((last,), ())
+    forward, backward = (*program.body[: at[-1]], *first), (*second, *program.body[at[-1] + 1 :])
+    begun = {program.root(n) for node in forward for n in _used(node)} & ({*program.arguments} - before)
+    return split(program, forward, backward) if not begun else None
+
+
+def _parted(leaf: Leaf, program: Program, values: Set[str]) -> tuple[Block, Block]:
+    """Return the part of a leaf that makes values, and the rest, which reads none of them; else all as the first."""
+
+    def is_value(store: Store) -> bool:
+        return program.root(store.container) in values
+
+    own, rest = drop_stores(leaf, lambda s: not is_value(s)), drop_stores(leaf, is_value)
+    meets = {program.root(n) for n in reads(rest)} & values
+    return ((own,), (rest,)) if rest.stores and not meets else ((leaf,), ())
+
+
+def _used(node: Node) -> set[str]:
+    return reads(node) | writes(node)

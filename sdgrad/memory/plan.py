@@ -133,13 +133,13 @@ class Planner:
     """Find plans of one program for any number of limits.
 
     :param program: scheduled, with states and tapes of loops in arrays of their own.
-    :param before: seconds that segments take that it has already.
+    :param before: the plan that it goes on from, whose segments it has already.
     :param rounds: how often it may be cut into segments.
     :param disk: bytes that files may have.
     """
 
     program: Program
-    before: float = 0.0
+    before: MemoryPlan | None = None
     rounds: int = ROUNDS
     disk: int = 0
 
@@ -182,8 +182,11 @@ class Planner:
 
     def placed(self, which: int, chosen: Choice) -> MemoryPlan:
         """Return the plan of a choice."""
-        plan = placed(self.program, self.sets[which], chosen)
-        return replace(plan, seconds=self.before + plan.seconds)
+        plan, before = placed(self.program, self.sets[which], chosen), self.before
+        if before is None:
+            return plan
+        again, starts = before.again | plan.again, (before.starts - plan.again) | plan.starts
+        return replace(plan, seconds=before.seconds + plan.seconds, again=again, starts=starts)
 
     @cached_property
     def smallest_here(self) -> MemoryPlan:
@@ -203,7 +206,7 @@ class Planner:
         best = self.smallest_here
         if self.rounds <= 1 or not best.segments:
             return None
-        return Planner(best.apart, best.seconds, self.rounds - 1)
+        return Planner(best.apart, best, self.rounds - 1)
 
     @property
     def smallest(self) -> MemoryPlan:
