@@ -42,6 +42,11 @@ class LiveRanges:
         """Return how many points there are."""
         return self.nodes[-1][1] + 1 if self.nodes else 0
 
+    def until_the_end(self, names: Iterable[str]) -> LiveRanges:
+        """Return the ranges with some containers live until the program ends."""
+        longer = {n: (self.spans[n][0], self.points - 1) for n in names if n in self.spans}
+        return replace(self, spans={**self.spans, **longer})
+
     @staticmethod
     def of(program: Program) -> LiveRanges:
         """Find the live ranges of all containers."""

@@ -7,7 +7,7 @@ that the program writes, temporaries, tapes and adjoints, from the first point t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,9 +42,12 @@ class Footprint:
         return self.always + int(self.live.max(initial=0))
 
     @staticmethod
-    def of(program: Program) -> Footprint:
-        """Count the bytes of a program."""
-        ranges = LiveRanges.of(program)
+    def of(program: Program, lasting: Collection[str] = ()) -> Footprint:
+        """Count the bytes of a program.
+
+        :param lasting: temporaries that stay until the end.
+        """
+        ranges = LiveRanges.of(program).until_the_end(lasting)
         changes = np.zeros(ranges.points + 1, np.int64)
         for name in placeable(program):
             if name in ranges.spans:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Set
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,14 +11,11 @@ from sdgrad.autodiff.differentiate import Differentiated
 from sdgrad.machine.limits import Limit
 from sdgrad.memory.footprint import results
 from sdgrad.memory.limited import Alternative, unplaced
-from sdgrad.memory.plan import MemoryPlan, as_given
+from sdgrad.memory.plan import MemoryPlan, Planner, as_given
 from sdgrad.program.own_memory import bytes_of
-from sdgrad.program.tree import Block, Leaf, Node, Program, Store, reads, writes
+from sdgrad.program.tree import Block, Leaf, Program, Store, reads, writes
 from sdgrad.rewrite.dead_code import drop_stores
 from sdgrad.tape.split import Halves, split
-
-SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
-"""Of a limit, that both halves are planned within as one program."""
 
 
 @dataclass(frozen=True)
@@ -58,42 +56,64 @@ class PlannedHalves:
     def smaller(self, whole: Alternative, limit: Limit) -> PlannedHalves | None:
         """Return halves within a limit that keep less; None if none are found.
 
-        They are those of a plan for both as one program, which need not keep all of the tape until the end: less and
-        less of the limit is tried.
-
         :param whole: both halves as one program.
         """
-        most = limit.within(self.bytes)
-        if most is None:
+        most, behind = limit.within(self.bytes), BehindValues(whole.result)
+        parts = behind.parted(whole.planner.program)
+        if most is None or parts is None:
             return None
-        for share in SHARES:
-            plan = whole.planner.fastest(int(most * share))
-            if plan is None:
-                break
-            parts = cut(plan.apart, whole.result)
-            if parts is None or parts.sizes is None:
-                break
-            found = PlannedHalves(parts, as_given(parts.forward), as_given(parts.backward))
-            if found.bytes <= most:
-                return found
-        return None
+        plan = Planner(replace(whole.planner.program, body=(*parts[0], *parts[1])), division=behind).fastest(most)
+        return behind.halves(plan) if plan is not None else None
 
 
-def cut(program: Program, result: Differentiated) -> Halves | None:
-    """Cut a program that computes values and gradients behind its values; None if it has begun with gradients by then.
+@dataclass(frozen=True)
+class BehindValues:
+    """Divide a program that computes values and gradients behind its values.
 
     :param result: what it was optimised from.
     """
-    before = {result.program.root(n) for x in result.forward for n in _used(x)}
-    values = before & {result.program.root(n) for x in result.forward for n in writes(x)} & {*program.arguments}
-    at = [k for k, node in enumerate(program.body) if {program.root(n) for n in writes(node)} & values]
-    if not at:
-        return None
-    last = program.body[at[-1]]
-    first, second = _parted(last, program, values) if isinstance(last, Leaf) else ((last,), ())
-    forward, backward = (*program.body[: at[-1]], *first), (*second, *program.body[at[-1] + 1 :])
-    begun = {program.root(n) for node in forward for n in _used(node)} & ({*program.arguments} - before)
-    return split(program, forward, backward) if not begun else None
+
+    result: Differentiated
+
+    @cached_property
+    def before(self) -> set[str]:
+        """Return what the first half uses."""
+        return {self.result.program.root(n) for node in self.result.forward for n in reads(node) | writes(node)}
+
+    @cached_property
+    def values(self) -> set[str]:
+        """Return the arguments that the first half writes."""
+        program = self.result.program
+        return {program.root(n) for node in self.result.forward for n in writes(node)} & {*program.arguments}
+
+    def parted(self, program: Program) -> tuple[Block, Block] | None:
+        """Return both halves of a body; None if the first one has begun with gradients."""
+        at = [k for k, x in enumerate(program.body) if {program.root(n) for n in writes(x)} & self.values]
+        if not at:
+            return None
+        last = program.body[at[-1]]
+        first, second = _parted(last, program, self.values) if isinstance(last, Leaf) else ((last,), ())
+        forward = (*program.body[: at[-1]], *first)
+        begun = {program.root(n) for x in forward for n in reads(x) | writes(x)} & ({*program.arguments} - self.before)
+        return (forward, (*second, *program.body[at[-1] + 1 :])) if not begun else None
+
+    def second(self, program: Program) -> int | None:
+        """Return the node where the second half begins."""
+        found = self.parted(program)
+        return len(found[0]) if found is not None else None
+
+    def halves(self, plan: MemoryPlan) -> PlannedHalves | None:
+        """Return the halves of a plan; None if it cannot be divided."""
+        found = self.parted(plan.apart)
+        parts = split(plan.apart, *found) if found is not None else None
+        if parts is None or parts.sizes is None:
+            return None
+        return PlannedHalves(parts, as_given(parts.forward), as_given(parts.backward))
+
+    def bytes(self, plan: MemoryPlan) -> int:
+        """Return what the halves of a plan take."""
+        found = self.halves(plan)
+        return found.bytes if found is not None else sys.maxsize
 
 
 def _parted(leaf: Leaf, program: Program, values: Set[str]) -> tuple[Block, Block]:
@@ -105,7 +125,3 @@ def _parted(leaf: Leaf, program: Program, values: Set[str]) -> tuple[Block, Bloc
     own, rest = drop_stores(leaf, lambda s: not is_value(s)), drop_stores(leaf, is_value)
     meets = {program.root(n) for n in reads(rest)} & values
     return ((own,), (rest,)) if rest.stores and not meets else ((leaf,), ())
-
-
-def _used(node: Node) -> set[str]:
-    return reads(node) | writes(node)

@@ -15,6 +15,7 @@ import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from sdgrad.optimize.dataflow.room_apart import RoomApart
 from sdgrad.program.tree import Program
 from sdgrad.runtime.libraries.checkpoint_schedule import BYTES_OF_AN_ITEM, NO_DISK, Disk
 from sdgrad.tape.schedule_counts import growing
+from sdgrad.tape.split import between
 
 Room = LoopRoom | RoomApart
 
@@ -98,8 +100,6 @@ class MemoryPlan:
     :param segments: how many segments run again.
     :param disk: bytes of files.
     :param gap: by how much the choice may be slower than the best one, as a part of its time.
-    :param again: what the segments make again.
-    :param starts: what they start from.
     :param apart: the program with arrays of their own.
     """
 
@@ -111,8 +111,6 @@ class MemoryPlan:
     segments: int = 0
     disk: int = 0
     gap: float = 0.0
-    again: frozenset[str] = frozenset()
-    starts: frozenset[str] = frozenset()
 
     @cached_property
     def program(self) -> Program:
@@ -128,6 +126,18 @@ def as_given(program: Program) -> MemoryPlan:
     return placed(program, [Region((), r) for r in found], Choice(chosen))
 
 
+class Division(Protocol):
+    """How a program runs as two: what the second half uses of the first one stays until the end."""
+
+    def second(self, program: Program) -> int | None:
+        """Return the node of the body where the second half begins."""
+        ...
+
+    def bytes(self, plan: MemoryPlan) -> int:
+        """Return what the halves of a plan take."""
+        ...
+
+
 @dataclass
 class Planner:
     """Find plans of one program for any number of limits.
@@ -136,12 +146,14 @@ class Planner:
     :param before: the plan that it goes on from, whose segments it has already.
     :param rounds: how often it may be cut into segments.
     :param disk: bytes that files may have.
+    :param division: how it runs as two; None if it runs as one.
     """
 
     program: Program
     before: MemoryPlan | None = None
     rounds: int = ROUNDS
     disk: int = 0
+    division: Division | None = None
 
     def fastest(self, limit: int) -> MemoryPlan | None:
         """Return the fastest plan within some bytes; None if none is found."""
@@ -171,22 +183,21 @@ class Planner:
     @cached_property
     def base(self) -> Base:
         """Return what is live, and where."""
-        return Base.of(self.program, self.disk)
+        return Base.of(self.program, self.disk, None if self.division is None else self.division.second(self.program))
 
     @cached_property
     def sets(self) -> list[list[Region]]:
         """Return the regions that are chosen for: loops alone, and with more and more segments."""
-        found = [self.base.segmented(count) for count in COUNTS]
+        found = [self.base.segmented(at, count) for at in self.base.full for count in COUNTS]
         several = {tuple(o.segment for r in f for o in r.options): f for f in found if f}
         return [self.base.rooms, *([*self.base.rooms, *f] for f in several.values())]
 
     def placed(self, which: int, chosen: Choice) -> MemoryPlan:
         """Return the plan of a choice."""
-        plan, before = placed(self.program, self.sets[which], chosen), self.before
-        if before is None:
-            return plan
-        again, starts = before.again | plan.again, (before.starts - plan.again) | plan.starts
-        return replace(plan, seconds=before.seconds + plan.seconds, again=again, starts=starts)
+        plan = placed(self.program, self.sets[which], chosen)
+        if self.division is not None:
+            plan = replace(plan, bytes=self.division.bytes(plan))
+        return replace(plan, seconds=plan.seconds + (self.before.seconds if self.before is not None else 0.0))
 
     @cached_property
     def smallest_here(self) -> MemoryPlan:
@@ -206,7 +217,7 @@ class Planner:
         best = self.smallest_here
         if self.rounds <= 1 or not best.segments:
             return None
-        return Planner(best.apart, best, self.rounds - 1)
+        return Planner(best.apart, best, self.rounds - 1, division=self.division)
 
     @property
     def smallest(self) -> MemoryPlan:
@@ -230,9 +241,12 @@ class Base:
     disk: int
 
     @staticmethod
-    def of(program: Program, disk: int = 0) -> Base:
-        """Count what is live, and find the rooms."""
-        whole = Footprint.of(program)
+    def of(program: Program, disk: int = 0, second: int | None = None) -> Base:
+        """Count what is live, and find the rooms.
+
+        :param second: the node where the second half begins.
+        """
+        whole = Footprint.of(program, () if second is None else between(program, second))
         made = rooms(program)
         trips = seconds_of_trips(made, program)
         found = [_region(r, trips[r.numbers], whole.ranges, disk) for r in made]
@@ -242,12 +256,17 @@ class Base:
             for c in (*region.room.states, *region.room.tapes):
                 first, last = whole.ranges.spans.get(c.name, (0, -1))
                 live[first : last + 1] -= size_in_arena(c)
-        return Base(program, whole, found, live, Flow.of(program, whole.ranges), disk)
+        return Base(program, whole, found, live, Flow.of(program, whole.ranges, second), disk)
 
-    def segmented(self, count: int) -> list[Region]:
-        """Return segments of the nodes before the peak, with their options."""
+    @property
+    def full(self) -> tuple[int, ...]:
+        """Return the nodes where much is live: at the peak, and where a second half begins with what it keeps."""
         peak = int(np.argmax(self.whole.live))
         node = next((k for k, (a, b) in enumerate(self.whole.ranges.nodes) if a <= peak <= b), 0)
+        return (node,) if self.flow.second is None else (self.flow.second - 1, node)
+
+    def segmented(self, node: int, count: int) -> list[Region]:
+        """Return segments of the nodes before one where much is live, with their options."""
         loops = [r.room for r in self.rooms if r.room is not None]
         kept = {c.name for r in loops for c in (*r.states, *r.tapes, *r.disk)}
         whole = segments(self.flow, node, count, kept)
@@ -386,5 +405,4 @@ def placed(program: Program, regions: Sequence[Region], chosen: Choice) -> Memor
     places = placements(own, whole.ranges)
     total = whole.always + sum(p.bytes for p in places) + tables
     files = sum(o.files for o in chosen.options)
-    made, starts = (frozenset().union(*found) for found in ((s.dropped for s in again), (s.read for s in again)))
-    return MemoryPlan(own, tuple(places), total, chosen.seconds, units, len(again), files, chosen.gap, made, starts)
+    return MemoryPlan(own, tuple(places), total, chosen.seconds, units, len(again), files, chosen.gap)

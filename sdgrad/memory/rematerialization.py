@@ -72,10 +72,15 @@ class Segment:
 
 @dataclass
 class Flow:
-    """Which nodes of the body read and write which containers with memory of their own."""
+    """Which nodes of the body read and write which containers with memory of their own.
+
+    :param second: the node where the second half of a pullback begins: what it uses of the first one stays until the
+        end. None in a program that runs as one.
+    """
 
     program: Program
     ranges: LiveRanges
+    second: int | None = None
     reads: list[set[str]] = field(default_factory=list)
     writes: list[set[str]] = field(default_factory=list)
     writers: dict[str, list[int]] = field(default_factory=dict)
@@ -83,9 +88,9 @@ class Flow:
     again: dict[int, bool] = field(default_factory=dict)
 
     @staticmethod
-    def of(program: Program, ranges: LiveRanges) -> Flow:
+    def of(program: Program, ranges: LiveRanges, second: int | None = None) -> Flow:
         """Look at every node of the body once."""
-        own = Flow(program, ranges)
+        own = Flow(program, ranges, second)
         for k, node in enumerate(program.body):
             own.reads.append({program.root(n) for n in reads(node)})
             own.writes.append({program.root(n) for n in writes(node)})
@@ -132,6 +137,10 @@ class Flow:
     def changes(self, name: str, first: int, last: int) -> bool:
         """True if a node from the first to the last, exclusive, writes a container."""
         return any(first <= k < last for k in self.writers.get(name, ()))
+
+    def is_between(self, first: int, last: int) -> bool:
+        """True if what is made at one node and used at another one is kept between the halves of a pullback."""
+        return self.second is not None and first < self.second <= last
 
     def begins(self, name: str, first: int) -> bool:
         """True if a temporary has no content yet before some node: what is read of it is written from there on."""
@@ -231,18 +240,25 @@ def seconds_of(segment: Segment, program: Program) -> float:
 
 def changes_by(segment: Segment, flow: Flow) -> list[tuple[Span, int]]:
     """Return the bytes that a segment adds to each point of the program, from one to another; less than 0: frees."""
-    nodes = flow.ranges.nodes
+    nodes, ends = flow.ranges.nodes, flow.ranges.points - 1
     at = nodes[segment.at][0]
     found = []
     for n in segment.dropped:
-        last = max(u for u in flow.users[n] if u < segment.at)
-        found.append(((nodes[last][1] + 1, at - 1), -flow.size[n]))
+        users = flow.users[n]
+        last = max(u for u in users if u < segment.at)
+        if not flow.is_between(users[0], users[-1]):
+            found.append(((nodes[last][1] + 1, at - 1), -flow.size[n]))
+            continue
+        found.append(((at, ends if flow.is_between(segment.at, users[-1]) else nodes[users[-1]][1]), flow.size[n]))
+        if not flow.is_between(users[0], last):
+            found.append(((nodes[last][1] + 1, ends), -flow.size[n]))
+    kept = flow.is_between(segment.first, segment.at)
     for n in segment.copied:
-        found.append(((nodes[segment.first][0], at), size_in_arena(flow.program.containers[n])))
+        found.append(((nodes[segment.first][0], ends if kept else at), size_in_arena(flow.program.containers[n])))
     for n in segment.read:
         end = flow.ranges.spans.get(n, (0, at))[1]
         if n in flow.size and end < at:
-            found.append(((end + 1, at), flow.size[n]))
+            found.append(((end + 1, ends if flow.is_between(flow.users[n][0], segment.at) else at), flow.size[n]))
     found.append(((at, at), _while_it_runs(segment, flow)))
     return [(span, size) for span, size in found if span[0] <= span[1]]
 

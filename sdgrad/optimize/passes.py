@@ -19,6 +19,7 @@ from sdgrad.optimize.dataflow.copy_propagation import read_originals
 from sdgrad.optimize.dataflow.dead_clears import drop_clears
 from sdgrad.optimize.dataflow.dead_stores import drop_unread
 from sdgrad.optimize.dataflow.destination_forwarding import write_results
+from sdgrad.optimize.dataflow.early_release import release_early
 from sdgrad.optimize.dataflow.function_reuse import reuse_functions
 from sdgrad.optimize.dataflow.initialization_sinking import fill_late
 from sdgrad.optimize.dataflow.kept_functions import keep_functions
@@ -324,6 +325,14 @@ PASSES: tuple[Pass, ...] = (
         "Compute in single precision on values that are stored in half precision.",
         after=("complex-pairs",),
         optional=False,
+    ),
+    Pass(
+        "early-release",
+        Plain(release_early),
+        SCHEDULED,
+        "Move a node up to where the large arrays that it is the last to read were read before, which frees them.",
+        on=CPU,
+        after=("row-fusion", "reduction-schedule", "reshape-views"),
     ),
     Pass(
         "threads",

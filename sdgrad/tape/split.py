@@ -103,6 +103,13 @@ def split(program: Program, forward: Block, backward: Block, stored: Collection[
     return Halves(half(forward, "forward"), half(backward, "backward"), frozenset(shared), frozenset(restarted))
 
 
+def between(program: Program, second: int) -> set[str]:
+    """Return the containers that nodes of the body before one write, and nodes from there on use."""
+    before, behind = program.body[:second], program.body[second:]
+    written = {program.root(n) for node in before for n in writes(node)}
+    return written & {program.root(n) for node in behind for n in reads(node) | writes(node)}
+
+
 def computed_again(
     program: Program, forward: Block, shared: set[str], kept: set[str]
 ) -> tuple[Block, set[str], set[str]]:
