@@ -59,11 +59,10 @@ class PlannedHalves:
         :param whole: both halves as one program.
         """
         most, behind = limit.within(self.bytes), BehindValues(whole.result)
-        parts = behind.parted(whole.planner.program)
-        if most is None or parts is None:
+        if most is None:
             return None
-        plan = Planner(replace(whole.planner.program, body=(*parts[0], *parts[1])), division=behind).fastest(most)
-        return behind.halves(plan) if plan is not None else None
+        plans = [plan for p in whole.planners if (plan := behind.fastest(p, most)) is not None]
+        return behind.halves(min(plans, key=lambda plan: plan.seconds)) if plans else None
 
 
 @dataclass(frozen=True)
@@ -96,6 +95,13 @@ class BehindValues:
         forward = (*program.body[: at[-1]], *first)
         begun = {program.root(n) for x in forward for n in reads(x) | writes(x)} & ({*program.arguments} - self.before)
         return (forward, (*second, *program.body[at[-1] + 1 :])) if not begun else None
+
+    def fastest(self, planner: Planner, limit: int) -> MemoryPlan | None:
+        """Return the fastest plan whose halves keep to some bytes; None if none is found."""
+        parts, program = self.parted(planner.program), planner.program
+        if parts is None:
+            return None
+        return replace(planner, program=replace(program, body=(*parts[0], *parts[1])), division=self).fastest(limit)
 
     def second(self, program: Program) -> int | None:
         """Return the node where the second half begins."""

@@ -27,6 +27,8 @@ from sdgrad.program.tree import Loop, Node, Program, children, walk
 
 OTHERS = ("checkpoint-memory", "buffer-sharing", "kept-functions")
 """Passes that a plan does the work of, or that take memory to save time."""
+REUSE = "function-reuse"
+"""The pass that keeps values of functions for the way backwards, in arrays that nothing can free for a while."""
 NAMED = 3  # arrays in an error
 
 
@@ -36,10 +38,14 @@ class UnknownSize(ArgumentError):
 
 @dataclass(frozen=True)
 class Alternative:
-    """One way to differentiate a program: all tapes where they pay, or checkpoints on every loop."""
+    """One way to differentiate a program: all tapes where they pay, or checkpoints on every loop.
+
+    :param reuses: values of functions are kept for the way backwards.
+    """
 
     result: Differentiated
     planner: Planner
+    reuses: bool = False
 
     @staticmethod
     def of(result: Differentiated, disk: int = 0) -> Alternative:
@@ -47,7 +53,29 @@ class Alternative:
 
         :raises UnknownSize: nobody knows what it takes before it runs.
         """
-        return Alternative(result, Planner(unplaced(result.program), disk=disk))
+        changed: set[str] = set()
+        planner = Planner(unplaced(result.program, changed), disk=disk)
+        return Alternative(result, planner, REUSE in changed)
+
+    @cached_property
+    def planners(self) -> tuple[Planner, ...]:
+        """Return the planners of the program as it is, and of the one that computes functions again."""
+        if not self.reuses:
+            return (self.planner,)
+        with config.override(without=(*config.without, REUSE)):
+            other = unplaced(self.result.program)
+        own, longer = (seconds(p.body, p) for p in (self.planner.program, other))
+        return self.planner, Planner(other, disk=self.planner.disk, slower=max(0.0, longer - own))
+
+    def fastest(self, limit: int) -> MemoryPlan | None:
+        """Return the fastest plan within some bytes; None if none is found."""
+        found = [plan for p in self.planners if (plan := p.fastest(limit)) is not None]
+        return min(found, key=lambda plan: plan.seconds, default=None)
+
+    @property
+    def smallest(self) -> MemoryPlan:
+        """Return the plan with the fewest bytes that is found."""
+        return min((p.smallest for p in self.planners), key=lambda plan: plan.bytes)
 
 
 @dataclass
@@ -126,14 +154,14 @@ class Alternatives:
     @cached_property
     def smallest(self) -> tuple[Differentiated, MemoryPlan]:
         """Return the plan with the fewest bytes that is found."""
-        return min(((a.result, a.planner.smallest) for a in self.all), key=lambda pair: pair[1].bytes)
+        return min(((a.result, a.smallest) for a in self.all), key=lambda pair: pair[1].bytes)
 
     def fastest(self, limit: int) -> tuple[Differentiated, MemoryPlan] | None:
         """Return the fastest plan within some bytes; None if there is none."""
         quick = self.first.planner.fastest(limit)
         if quick is not None and quick.seconds == 0:
             return self.first.result, quick
-        found = [(a.result, plan) for a in self.all if (plan := a.planner.fastest(limit)) is not None]
+        found = [(a.result, plan) for a in self.all if (plan := a.fastest(limit)) is not None]
         if found:
             return min(found, key=lambda pair: pair[1].seconds)
         return self.smallest if self.smallest[1].bytes <= limit else None
@@ -210,16 +238,17 @@ def _made(program: Program, request: Request, disk: int = 0) -> Alternative:
     return Alternative.of(differentiate_program(program, request), disk)
 
 
-def unplaced(program: Program) -> Program:
+def unplaced(program: Program, changed: set[str] | None = None) -> Program:
     """Optimise a program, but for the places of its arrays.
 
+    :param changed: takes the names of the passes that find something to do.
     :raises ArgumentError: it runs on a GPU.
     :raises UnknownSize: it has arrays of sizes that are not known before it runs.
     """
     if device() != "cpu":
         raise ArgumentError("memory_limit is for programs that run on the CPU: leave it out on a GPU")
     with config.override(without=(*config.without, *OTHERS)):
-        made = optimize(program)
+        made = optimize(program, changed=changed)
     bounds = bounds_of_loops(made.body)
     for name in users(made.body, made):
         if (desc := made.containers[name].desc).free_symbols and largest(made.containers[name], bounds) is None:

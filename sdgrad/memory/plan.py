@@ -12,31 +12,21 @@ beyond the limit, the rows are tightened by how much more that is.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
-from sdgrad.analysis.live_ranges import LiveRanges, Span
-from sdgrad.config import config
 from sdgrad.memory.arena import Placement, in_arenas, placements, size_in_arena
-from sdgrad.memory.durations import seconds
 from sdgrad.memory.footprint import Footprint
+from sdgrad.memory.options import Option, Region, region_of, seconds_again, seconds_of_trips
 from sdgrad.memory.rematerialization import Flow, Segment, changes_by, seconds_of, segments, with_segments
-from sdgrad.optimize.dataflow.checkpoint_memory import LoopRoom, begun, rooms
-from sdgrad.optimize.dataflow.checkpoint_places import bytes_of_place, trip_of
-from sdgrad.optimize.dataflow.room_apart import RoomApart
+from sdgrad.optimize.dataflow.checkpoint_memory import rooms
 from sdgrad.program.tree import Program
-from sdgrad.runtime.libraries.checkpoint_schedule import BYTES_OF_AN_ITEM, NO_DISK, Disk
-from sdgrad.tape.schedule_counts import growing
 from sdgrad.tape.split import between
 
-Room = LoopRoom | RoomApart
-
-GROWTH = 1.1
-"""Factor from one room that is tried to the next one."""
 COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Numbers of segments that are tried."""
 ATTEMPTS = 4
@@ -45,33 +35,6 @@ SECONDS = 2.0
 """Longest search for one choice; the best one found until then is taken."""
 ENDED = 1
 """What HiGHS says if it ends there."""
-
-
-@dataclass(frozen=True)
-class Option:
-    """One way to run a region.
-
-    :param seconds: that it takes beside a run with all tapes.
-    :param changes: bytes that it adds to points of the program, from one to another.
-    :param units: of the room of a loop with checkpoints.
-    :param disk: what such a loop has on the disk.
-    :param files: bytes of that.
-    """
-
-    seconds: float
-    changes: tuple[tuple[Span, int], ...] = ()
-    units: int | None = None
-    disk: Disk = NO_DISK
-    files: int = 0
-    segment: Segment | None = None
-
-
-@dataclass(frozen=True)
-class Region:
-    """A loop with checkpoints, or a segment, and its options."""
-
-    options: tuple[Option, ...]
-    room: Room | None = None
 
 
 @dataclass(frozen=True)
@@ -147,6 +110,7 @@ class Planner:
     :param rounds: how often it may be cut into segments.
     :param disk: bytes that files may have.
     :param division: how it runs as two; None if it runs as one.
+    :param slower: seconds that it takes beside the fastest program for the same.
     """
 
     program: Program
@@ -154,6 +118,7 @@ class Planner:
     rounds: int = ROUNDS
     disk: int = 0
     division: Division | None = None
+    slower: float = 0.0
 
     def fastest(self, limit: int) -> MemoryPlan | None:
         """Return the fastest plan within some bytes; None if none is found."""
@@ -197,7 +162,8 @@ class Planner:
         plan = placed(self.program, self.sets[which], chosen)
         if self.division is not None:
             plan = replace(plan, bytes=self.division.bytes(plan))
-        return replace(plan, seconds=plan.seconds + (self.before.seconds if self.before is not None else 0.0))
+        others = self.before.seconds if self.before is not None else self.slower
+        return replace(plan, seconds=plan.seconds + others)
 
     @cached_property
     def smallest_here(self) -> MemoryPlan:
@@ -249,7 +215,7 @@ class Base:
         whole = Footprint.of(program, () if second is None else between(program, second))
         made = rooms(program)
         trips = seconds_of_trips(made, program)
-        found = [_region(r, trips[r.numbers], whole.ranges, disk) for r in made]
+        found = [region_of(r, trips[r.numbers], whole.ranges, disk) for r in made]
         live = whole.live.copy()
         for region in found:  # what loops keep is counted by their options
             assert region.room is not None
@@ -342,53 +308,6 @@ class Base:
 def _smallest(regions: Sequence[Region]) -> Choice:
     """Choose the fewest bytes for each region."""
     return Choice(tuple(min(r.options, key=lambda o: sum(n for _, n in o.changes)) for r in regions), np.inf)
-
-
-def _region(room: Room, trip: float, ranges: LiveRanges, disk: int) -> Region:
-    """Return a loop with checkpoints with rooms of growing sizes, from the least to that for all tapes.
-
-    :param disk: bytes that files may have.
-    """
-    spans = [ranges.spans[c.name] for c in (*room.states, *room.tapes) if c.name in ranges.spans]
-    span = min(s[0] for s in spans), max(s[1] for s in spans)
-    sizes = [(units, NO_DISK) for units in growing(room.least, room.most, GROWTH)]
-    found = [_room_of(room, units, given, span, trip) for units, given in [*sizes, *room.on_disk(disk)]]
-    return Region(tuple(_without_slower(found)), room)
-
-
-def _room_of(room: Room, units: int, disk: Disk, span: Span, trip: float) -> Option:
-    """Return a room of some units, and what is on the disk, as an option, given the time of a trip."""
-    time = seconds_again(room, units, trip, disk)
-    change = span, room.bytes(units, disk) + room.table(units, disk) + BYTES_OF_AN_ITEM * disk.places
-    return Option(time, (change,), units, disk, disk.places * _state_on_disk(room))
-
-
-def _without_slower(options: list[Option]) -> Iterator[Option]:
-    """Yield the options that no other one beats in time with as little memory and as few bytes of files."""
-    before: list[tuple[int, float]] = []  # of options with no more memory
-    for option in sorted(options, key=lambda o: (sum(n for _, n in o.changes), o.files, o.seconds)):
-        if not option.files or all(files > option.files or time > option.seconds for files, time in before):
-            before.append((option.files, option.seconds))
-            yield option
-
-
-def seconds_of_trips(found: Sequence[Room], program: Program) -> dict[str, float]:
-    """Estimate the time of a trip of loops with checkpoints, by their schedules: of all trips around it."""
-    times = begun(found, program)
-    return {r.numbers: times[r.numbers] * seconds(trip_of(r.numbers, program), program) for r in found}
-
-
-def seconds_again(room: Room, units: int, trip: float, disk: Disk = NO_DISK) -> float:
-    """Estimate the time of the trips that a room of some units makes run again, given that of one."""
-    if room.fixed:
-        return 0.0
-    traffic = 2 * room.reckoned // disk.block * _state_on_disk(room) if disk.block else 0  # written, and read
-    return trip * room.again(units, disk) + traffic / config.machine.disk_bytes_per_second
-
-
-def _state_on_disk(room: Room) -> int:
-    """Return the bytes of a state on the disk."""
-    return sum(map(bytes_of_place, room.disk))
 
 
 def placed(program: Program, regions: Sequence[Region], chosen: Choice) -> MemoryPlan:

@@ -226,8 +226,7 @@ PASSES: tuple[Pass, ...] = (
         "function-reuse",
         Plain(reuse_functions),
         UNORDERED,
-        "Keep the value of a function, as an exponential, where a later nest writes its result, instead of computing "
-        "it twice.",
+        "Keep the value of a function, as an exponential, where a later nest writes its result: it is computed once.",
         on=CPU,
         after=("fusion", "scatter-to-gather", "blas-calls"),
     ),
@@ -284,8 +283,7 @@ PASSES: tuple[Pass, ...] = (
         "ring-splitting",
         Plain(split_rings),
         SCHEDULED,
-        "Split innermost loops where a subscript begins again at the other end, as of a periodic grid, so that each "
-        "part walks memory (Allen & Kennedy 2001, 5.3).",
+        "Split innermost loops where a subscript begins again, as of a periodic grid (Allen & Kennedy 2001, 5.3).",
         on=CPU,
         after=("loop-interchange",),
     ),
@@ -396,7 +394,7 @@ def current_target(resident: bool = False) -> Target:
     return Target(where, blas, host, resident)
 
 
-def optimize(program: Program, resident: bool = False) -> Program:
-    """Optimise a program for the target that the settings name."""
-    made = run_passes(program, PASSES, current_target(resident), config.without)
+def optimize(program: Program, resident: bool = False, changed: set[str] | None = None) -> Program:
+    """Optimise a program for the target that the settings name; ``changed`` takes the passes that find something."""
+    made = run_passes(program, PASSES, current_target(resident), config.without, changed)
     return divide_truly(made)  # whatever a pass has put in the place of a real number

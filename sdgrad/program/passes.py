@@ -107,14 +107,26 @@ observers: list[Callable[[Pass, Program], None]] = []
 """Called with each pass that has run and what it left; tests put their checks of phases here."""
 
 
-def run_passes(program: Program, table: Sequence[Pass], target: Target, without: Collection[str] = ()) -> Program:
-    """Run a table top down."""
+def run_passes(
+    program: Program,
+    table: Sequence[Pass],
+    target: Target,
+    without: Collection[str] = (),
+    changed: set[str] | None = None,
+) -> Program:
+    """Run a table top down.
+
+    :param changed: takes the names of the passes that find something to do.
+    """
     for step in table:
         if not step.applies(target, without):
             continue
         found = step.run(program, target)
-        for observe in observers if found is not program else ():
-            observe(step, found)
+        if found is not program:
+            if changed is not None:
+                changed.add(step.name)
+            for observe in observers:
+                observe(step, found)
         program = found
     return program
 

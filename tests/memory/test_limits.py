@@ -166,6 +166,26 @@ def test_forward_and_backward_apart():
         sdgrad.grad(programs.values, requires=["x"], tapes="all", memory_limit="25%")
 
 
+def six_layers(x, A, B, C, D, E, F):
+    for W in (A, B, C, D, E, F):
+        x = np.tanh(x @ W) + 1.0
+    return x
+
+
+def test_halves_keep_what_they_may():
+    """Not nothing: what runs again runs just before it is needed, in the second half."""
+    names, rng = tuple("ABCDEF"), np.random.default_rng(0)
+    args = (rng.standard_normal((400, 40)), *rng.standard_normal((6, 40, 40)) / 6)
+    kept, found = [], []
+    for limit in (None, "80%", "65%"):
+        forward, backward = sdgrad.grad(six_layers, requires=names, memory_limit=limit)
+        _, tape = forward(*args)
+        kept.append(tape.nbytes)
+        found.append(backward(tape, out=np.ones((400, 40))))
+    assert kept[0] > kept[1] > kept[2] > 0
+    assert all(np.array_equal(found[0][n], other[n]) for other in found[1:] for n in names)
+
+
 @pytest.mark.parametrize("limit", ["60%", "min"])
 def test_graphs(limit):
     f, args = programs.diffusion, programs.arguments(programs.diffusion)

@@ -154,6 +154,7 @@ CHANGES = {
     "blas-calls": lambda own, other: count(own, NodeCall) > count(other, NodeCall) == 0,
     "row-fusion": lambda own, other: str(other) != str(own),
     "loop-interchange": lambda own, other: str(other) != str(own),
+    "early-release": lambda own, other: [*map(str, other.body)] != [*map(str, own.body)],
     "threads": lambda own, other: (
         [n.schedule for n in walk(own.body) if isinstance(n, (Leaf, Scope))]
         != [n.schedule for n in walk(other.body) if isinstance(n, (Leaf, Scope))]
