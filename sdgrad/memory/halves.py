@@ -61,8 +61,9 @@ class PlannedHalves:
         most, behind = limit.within(self.bytes), BehindValues(whole.result)
         if most is None:
             return None
-        plans = [plan for p in whole.planners if (plan := behind.fastest(p, most)) is not None]
-        return behind.halves(min(plans, key=lambda plan: plan.seconds)) if plans else None
+        plans = (behind.fastest(planner, most) for planner in whole.planners())
+        plan = next((found for found in plans if found is not None), None)
+        return behind.halves(plan.apart) if plan is not None else None
 
 
 @dataclass(frozen=True)
@@ -108,17 +109,17 @@ class BehindValues:
         found = self.parted(program)
         return len(found[0]) if found is not None else None
 
-    def halves(self, plan: MemoryPlan) -> PlannedHalves | None:
-        """Return the halves of a plan; None if it cannot be divided."""
-        found = self.parted(plan.apart)
-        parts = split(plan.apart, *found) if found is not None else None
+    def halves(self, program: Program) -> PlannedHalves | None:
+        """Return the halves of a program; None if it cannot be divided."""
+        found = self.parted(program)
+        parts = split(program, *found) if found is not None else None
         if parts is None or parts.sizes is None:
             return None
         return PlannedHalves(parts, as_given(parts.forward), as_given(parts.backward))
 
-    def bytes(self, plan: MemoryPlan) -> int:
-        """Return what the halves of a plan take."""
-        found = self.halves(plan)
+    def bytes(self, program: Program) -> int:
+        """Return what the halves of a program take."""
+        found = self.halves(program)
         return found.bytes if found is not None else sys.maxsize
 
 

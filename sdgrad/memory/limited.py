@@ -58,24 +58,27 @@ class Alternative:
         return Alternative(result, planner, REUSE in changed)
 
     @cached_property
-    def planners(self) -> tuple[Planner, ...]:
-        """Return the planners of the program as it is, and of the one that computes functions again."""
-        if not self.reuses:
-            return (self.planner,)
+    def computing(self) -> Planner:
+        """Return the planner of a program that computes functions again."""
         with config.override(without=(*config.without, REUSE)):
-            other = unplaced(self.result.program)
-        own, longer = (seconds(p.body, p) for p in (self.planner.program, other))
-        return self.planner, Planner(other, disk=self.planner.disk, slower=max(0.0, longer - own))
+            program = unplaced(self.result.program)
+        own, longer = (seconds(p.body, p) for p in (self.planner.program, program))
+        return Planner(program, disk=self.planner.disk, slower=max(0.0, longer - own))
+
+    def planners(self) -> Iterator[Planner]:
+        """Yield the planners of both programs, the faster one first."""
+        yield self.planner
+        if self.reuses:
+            yield self.computing
 
     def fastest(self, limit: int) -> MemoryPlan | None:
-        """Return the fastest plan within some bytes; None if none is found."""
-        found = [plan for p in self.planners if (plan := p.fastest(limit)) is not None]
-        return min(found, key=lambda plan: plan.seconds, default=None)
+        """Return the fastest plan within some bytes of the first program that has one."""
+        return next((plan for p in self.planners() if (plan := p.fastest(limit)) is not None), None)
 
     @property
     def smallest(self) -> MemoryPlan:
         """Return the plan with the fewest bytes that is found."""
-        return min((p.smallest for p in self.planners), key=lambda plan: plan.bytes)
+        return min((p.smallest for p in self.planners()), key=lambda plan: plan.bytes)
 
 
 @dataclass

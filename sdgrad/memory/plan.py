@@ -96,8 +96,8 @@ class Division(Protocol):
         """Return the node of the body where the second half begins."""
         ...
 
-    def bytes(self, plan: MemoryPlan) -> int:
-        """Return what the halves of a plan take."""
+    def bytes(self, program: Program) -> int:
+        """Return what both halves take, with their arrays in their places."""
         ...
 
 
@@ -141,8 +141,9 @@ class Planner:
                 return plan
             if attempts > 1:
                 ask(which, limit - (plan.bytes - self.base.peak(chosen)), attempts - 1)
-        if self.smallest_here.bytes <= limit:
-            return self.smallest_here
+        for peak, which, chosen in self.least:
+            if peak <= limit and (plan := self.placed(which, chosen)).bytes <= limit:
+                return plan
         return self.deeper.fastest(limit) if self.deeper is not None else None
 
     @cached_property
@@ -159,19 +160,26 @@ class Planner:
 
     def placed(self, which: int, chosen: Choice) -> MemoryPlan:
         """Return the plan of a choice."""
-        plan = placed(self.program, self.sets[which], chosen)
-        if self.division is not None:
-            plan = replace(plan, bytes=self.division.bytes(plan))
+        plan = placed(self.program, self.sets[which], chosen, self.division)
         others = self.before.seconds if self.before is not None else self.slower
         return replace(plan, seconds=plan.seconds + others)
 
     @cached_property
+    def least(self) -> list[tuple[int, int, Choice]]:
+        """Return the choices with the fewest bytes by the rows, one of each set: bytes, which set, and choice."""
+        chosen = ((k, self.base.choose(regions, None)) for k, regions in enumerate(self.sets))
+        return sorted(((self.base.peak(c), k, c) for k, c in chosen if c is not None), key=lambda f: f[:2])
+
+    @cached_property
+    def leanest(self) -> MemoryPlan:
+        """Return the plan with the fewest bytes by the rows."""
+        return self.placed(*self.least[0][1:])
+
+    @cached_property
     def smallest_here(self) -> MemoryPlan:
         """Return the plan with the fewest bytes, of one round of segments."""
-        chosen = ((k, self.base.choose(regions, None)) for k, regions in enumerate(self.sets))
-        found = sorted(((self.base.peak(c), k, c) for k, c in chosen if c is not None), key=lambda f: f[:2])
-        best = self.placed(*found[0][1:])
-        for peak, which, choice in found[1:]:
+        best = self.leanest
+        for peak, which, choice in self.least[1:]:
             if peak > best.bytes:  # its arrays take no less in their places
                 break
             best = min(best, self.placed(which, choice), key=lambda p: (p.bytes, p.seconds))
@@ -180,7 +188,7 @@ class Planner:
     @cached_property
     def deeper(self) -> Planner | None:
         """Return the planner that cuts the program again, at the peak that is left."""
-        best = self.smallest_here
+        best = self.leanest
         if self.rounds <= 1 or not best.segments:
             return None
         return Planner(best.apart, best, self.rounds - 1, division=self.division)
@@ -310,8 +318,8 @@ def _smallest(regions: Sequence[Region]) -> Choice:
     return Choice(tuple(min(r.options, key=lambda o: sum(n for _, n in o.changes)) for r in regions), np.inf)
 
 
-def placed(program: Program, regions: Sequence[Region], chosen: Choice) -> MemoryPlan:
-    """Return the program with what is chosen, and its arrays in arenas."""
+def placed(program: Program, regions: Sequence[Region], chosen: Choice, division: Division | None = None) -> MemoryPlan:
+    """Return the program with what is chosen, and its arrays in arenas; those of its halves if it runs as two."""
     own, units, tables = program, {}, 0
     for region, option in zip(regions, chosen.options, strict=True):
         if region.room is not None and option.units is not None:
@@ -320,8 +328,12 @@ def placed(program: Program, regions: Sequence[Region], chosen: Choice) -> Memor
             units[region.room.numbers] = option.units
     again = [o.segment for o in chosen.options if o.segment is not None]
     own = with_segments(own, again) if again else own
-    whole = Footprint.of(own)
-    places = placements(own, whole.ranges)
-    total = whole.always + sum(p.bytes for p in places) + tables
+    places: list[Placement] = []
+    if division is not None:
+        total = division.bytes(own)
+    else:
+        whole = Footprint.of(own)
+        places = placements(own, whole.ranges)
+        total = whole.always + sum(p.bytes for p in places) + tables
     files = sum(o.files for o in chosen.options)
     return MemoryPlan(own, tuple(places), total, chosen.seconds, units, len(again), files, chosen.gap)
