@@ -108,8 +108,8 @@ def refused(called, limit):
 
 
 def pullback_of_function(meter):
-    """Rows of a function."""
-    x = RNG.random(programs.N)
+    """Rows of a function, with arrays that weigh more than Python's own objects."""
+    x = RNG.random(8 * programs.N)
     return pulled_back(meter, lambda limit: sdgrad.vjp(programs.values, x, memory_limit=limit), x)
 
 

@@ -141,7 +141,8 @@ class Forward:
         found = verified(
             signature, arguments, lambda: run(programs.forward, initial, memory, sizes=programs.sizes(initial))
         )
-        apart = {c: found[c].copy() for c in known.values() if c in kept and _is_array(found.get(c))}
+        taken = kept if programs.between is not None else ()  # else backward starts with the arguments
+        apart = {c: found[c].copy() for c in known.values() if c in taken and _is_array(found.get(c))}
         results = {n: signature.output_value(c, {**found, **apart}, arguments) for n, c in known.items()}
         stamped = arguments.items() if config.checked else ()
         stamps = {n: _stamp(v) for n, v in stamped if isinstance(as_array(v), np.ndarray)}
