@@ -41,6 +41,7 @@ def prepare(sdfg: dace.SDFG, own: bool = False) -> dace.SDFG:
     :raises InvalidGraph: the graph fails DaCe's validation.
     """
     work = sdfg if own else copy.deepcopy(sdfg)
+    specialize(work)
     clamp_indirect(work)
     name_inner_results(work)
     replace_unit_nodes(work)
@@ -60,6 +61,17 @@ def prepare(sdfg: dace.SDFG, own: bool = False) -> dace.SDFG:
     expand_calls(work)
     infer_types.infer_connector_types(work)
     return work
+
+
+def specialize(sdfg: dace.SDFG) -> None:
+    """Write the values of symbols that are constants, as ``sdfg.specialize`` makes them: sizes are numbers then."""
+    for graph in sdfg.all_sdfgs_recursive():
+        known = [n for n in graph.constants_prop if n in graph.symbols]
+        values = {n: str(graph.constants_prop.pop(n)[1]) for n in known}
+        for name in known:
+            del graph.symbols[name]
+        if known:
+            graph.replace_dict(values)
 
 
 def name_inner_results(sdfg: dace.SDFG) -> None:
