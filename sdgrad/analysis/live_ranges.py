@@ -97,7 +97,7 @@ class _Walk:
 
 
 def _is_parallel(node: Node) -> bool:
-    return isinstance(node, Leaf) or (isinstance(node, Scope) and not node.sequential)
+    return isinstance(node, Leaf) or (isinstance(node, Scope) and not (node.sequential and node.params))
 
 
 def _flat(node: Node, around: tuple[Param, ...]) -> Iterator[Node]:

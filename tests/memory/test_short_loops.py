@@ -55,3 +55,18 @@ def test_the_least(f):
         assert np.allclose(sdgrad.grad(f, memory_limit=limit)(u), whole, rtol=1e-12, atol=1e-15)
     _, pullback = sdgrad.vjp(f, u, memory_limit="min")
     assert np.allclose(pullback(1.0)[0], whole, rtol=1e-12, atol=1e-15)
+
+
+def attend(x, w):
+    for t in range(6):
+        s = x @ x.T
+        p = np.exp(s - np.max(s, axis=1, keepdims=True))
+        p = p / np.sum(p, axis=1, keepdims=True)
+        x = np.tanh(p @ x * w[t])
+    return np.sum(x)
+
+
+def test_rows_of_a_softmax_are_for_one_trip():
+    """Arrays that a map over rows writes, with sums inside, had been live in all trips of the loops around."""
+    curve = sdgrad.memory_plan(attend, np.ones((64, 8)), np.ones(6), points=2)
+    assert curve.least < 6 * 64 * 64 * 8
