@@ -20,7 +20,7 @@ from sdgrad.autodiff.differentiate import Differentiated
 from sdgrad.autodiff.request import Request
 from sdgrad.config import in_memory_of
 from sdgrad.errors import ArgumentError
-from sdgrad.machine.limits import shown
+from sdgrad.machine.limits import Limit, shown
 from sdgrad.memory.limited import Alternatives, within
 from sdgrad.memory.report import Timeline
 from sdgrad.optimize import optimize
@@ -123,21 +123,21 @@ def explain(
     """Explain how ``f`` is differentiated for arguments like these: print it, or write it with ``.to_html(path)``.
 
     :param f: a function that returns one scalar, as for :func:`~sdgrad.value_and_grad`; or what that (or ``grad``) has
-        returned, which is explained with its own arguments and limits.
+        returned, which is explained with its own arguments, and limits if none is given here.
     :param memory_limit: as for :func:`~sdgrad.value_and_grad`: the plan is that within the limit.
     :param disk_limit: as for :func:`~sdgrad.value_and_grad`.
     """
-    question = (
-        f if isinstance(f, GradFunction) else value_and_grad(f, wrt, memory_limit=memory_limit, disk_limit=disk_limit)
-    )
+    limit = Limit.of(memory_limit, disk_limit)
+    question = f if isinstance(f, GradFunction) else value_and_grad(f, wrt)
     assert isinstance(question, GradFunction)
+    question = question if limit is None else replace(question, memory_limit=limit)
     call = Call.of(question.f, args, kwargs)
     with in_memory_of(question.memory_limit):
         signature, names, _, request = question.of_leaves(call).question(call.arguments)
         if request.memory_limit is not None:
             result, plan = within(signature.program, request)
-            limit = request.memory_limit.bytes or plan.bytes
-            return replace(explanation(result, tuple(names)), memory=Timeline.of(plan), limit=limit)
+            allowed = request.memory_limit.bytes or plan.bytes
+            return replace(explanation(result, tuple(names)), memory=Timeline.of(plan), limit=allowed)
     found = explanation(signature.differentiated(request), tuple(names))
     return replace(found, memory=_memory(signature.program, request))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from sdgrad.api.gradient import checked
 from sdgrad.api.typed import P, R
-from sdgrad.convert.callables import name_of
+from sdgrad.convert.callables import hashable, name_of
 from sdgrad.convert.keywords import own_keywords
 from sdgrad.record.shown import short
 from sdgrad.record.special_methods import RecordingOperators
@@ -42,7 +42,7 @@ class ForwardFunction:
     f: Callable
     inplace: bool
     prepared: PreparedCalls = field(default_factory=PreparedCalls, init=False, repr=False, compare=False)
-    flat: dict[Callable, ForwardFunction] = field(default_factory=dict, init=False, repr=False, compare=False)
+    flat: dict[Hashable, ForwardFunction] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self.__name__ = name_of(self.f)
@@ -60,7 +60,7 @@ class ForwardFunction:
         """Compute a call of which nothing is known beforehand."""
         call = Call.of(self.f, args, kwargs)
         if call.is_of_another:
-            own = self.flat.setdefault(call.f, ForwardFunction(call.f, self.inplace))
+            own = self.flat.setdefault(hashable(call.f), ForwardFunction(call.f, self.inplace))
             found = own(*call.arguments.values())
             if not call.symbols:
                 self.prepared.nest(self.f, args, kwargs, own.prepared, call, lambda result: result)

@@ -15,7 +15,7 @@ from sdgrad.autodiff.differentiate import differentiate_program
 from sdgrad.autodiff.request import Request
 from sdgrad.autodiff.seeds import gradient_name, seed_name
 from sdgrad.config import DeviceKind, config, in_memory_of, memory_limit, on_device
-from sdgrad.convert.callables import name_of, python_function
+from sdgrad.convert.callables import hashable, name_of, python_function
 from sdgrad.convert.keywords import own_keywords
 from sdgrad.errors import ArgumentError, MemoryLimitError, NameNotFound, NotScalarError, OutOfMemory
 from sdgrad.machine.limits import Limit
@@ -324,7 +324,7 @@ class GradFunction(CalledInPrograms):
         names = tuple(call.leaves(self.wrt))
         if not call.is_of_another and names == self.wrt:
             return self
-        key = (call.f, names)
+        key = (hashable(call.f), names)
         if key not in self.flat:
             self.flat[key] = replace(self, f=call.f, wrt=names)
         return self.flat[key]

@@ -22,7 +22,7 @@ def table(timeline: Timeline) -> Iterator[str]:
     yield f"memory: {shown(peak)} at point {timeline.peak} of {len(timeline.live)}; the largest arrays:"
     for piece in timeline.pieces[:LARGEST]:
         first, last = piece.span
-        yield f"  {shown(piece.bytes):>10}  points {first} to {last}  '{piece.name}'  {piece.line}"
+        yield f"  {shown(piece.bytes):>10}  points {first} to {last}  '{piece.name}'  {piece.line}".rstrip()
     yield from _text(timeline)
 
 

@@ -90,7 +90,8 @@ def memory_plan(
 ) -> MemoryCurve:
     """Return the plans by which the gradient of ``f`` keeps limits of memory, for arguments like these.
 
-    :param f: a function that returns one scalar, as for :func:`~sdgrad.value_and_grad`.
+    :param f: a function that returns one scalar, as for :func:`~sdgrad.value_and_grad`; or what that (or ``grad``) has
+        returned, whose plans these are then.
     :param points: how many limits are tried, from what it takes without one down to the least, each a constant factor
         below the one before.
     :param measure: compile each plan, and measure a call of it.
@@ -99,9 +100,9 @@ def memory_plan(
     """
     if not isinstance(points, (int, np.integer)) or points < 2:
         raise ArgumentError(f"a curve has two points at least, not points={points!r}")
-    own = value_and_grad(f, wrt)
+    own = f if isinstance(f, GradFunction) else value_and_grad(f, wrt)
     assert isinstance(own, GradFunction)
-    call = Call.of(f, args, kwargs)
+    call = Call.of(own.f, args, kwargs)
     question = own.of_leaves(call)
     with in_memory_of(Limit()):  # integers are known
         signature, _, _, request = question.question(call.arguments)
@@ -109,12 +110,9 @@ def memory_plan(
     found = made.curve(points)
     plans = [_point(p, made) for p in found]
     if measure:
-        plans = [
-            replace(
-                p, seconds=_measured(value_and_grad(f, wrt, memory_limit=p.bytes, disk_limit=disk_limit), args, kwargs)
-            )
-            for p in plans
-        ]
+        limits = [Limit.of(p.bytes, disk_limit) for p in plans]
+        times = [_measured(replace(own, memory_limit=limit), args, kwargs) for limit in limits]
+        plans = [replace(p, seconds=time) for p, time in zip(plans, times, strict=True)]
     whole = made.unlimited.bytes if made.plain else None
     return MemoryCurve(signature.program.name, whole, tuple(plans))
 

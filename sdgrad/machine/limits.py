@@ -58,7 +58,7 @@ class Limit:
         if isinstance(given, str):
             return _from_text(given)
         try:
-            size = int(given.__index__())
+            size = int(given) if isinstance(given, float) and given.is_integer() else int(given.__index__())  # 2e9
         except (AttributeError, TypeError):
             raise ArgumentError(f"a memory limit is {EXAMPLES}, not {given!r}") from None
         if size < 0:
@@ -104,6 +104,8 @@ NAMES = "bytes", "KiB", "MiB", "GiB", "TiB"
 
 def shown(size: int) -> str:
     """Return a number of bytes in the largest unit of which there is at least one."""
+    if size == 1:
+        return "1 byte"
     power = min((max(size, 1).bit_length() - 1) // 10, len(NAMES) - 1)
     count = size / 1024**power
     digits = f"{count:.0f}" if count >= 100 else f"{count:.3g}"  # three digits of 1000 would be 1e+03

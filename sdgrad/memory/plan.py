@@ -64,6 +64,7 @@ class MemoryPlan:
     :param disk: bytes of files.
     :param gap: by how much the choice may be slower than the best one, as a part of its time.
     :param apart: the program with arrays of their own.
+    :param tables: bytes by which loops with checkpoints choose what runs again.
     """
 
     apart: Program
@@ -74,6 +75,7 @@ class MemoryPlan:
     segments: int = 0
     disk: int = 0
     gap: float = 0.0
+    tables: int = 0
 
     @cached_property
     def program(self) -> Program:
@@ -336,4 +338,4 @@ def placed(program: Program, regions: Sequence[Region], chosen: Choice, division
         places = placements(own, whole.ranges)
         total = whole.always + sum(p.bytes for p in places) + tables
     files = sum(o.files for o in chosen.options)
-    return MemoryPlan(own, tuple(places), total, chosen.seconds, units, len(again), files, chosen.gap)
+    return MemoryPlan(own, tuple(places), total, chosen.seconds, units, len(again), files, chosen.gap, tables)

@@ -11,6 +11,7 @@ from sdgrad.machine.limits import shown
 from sdgrad.memory.arena import size_in_arena
 from sdgrad.memory.footprint import Footprint
 from sdgrad.memory.plan import MemoryPlan
+from sdgrad.memory.scratch import scratch
 from sdgrad.program.own_memory import bytes_of
 from sdgrad.program.source_lines import file_and_line, text_of
 from sdgrad.program.tree import Program, Source, children, reads, writes
@@ -36,6 +37,10 @@ class Piece:
             return self.source.label
         return f"{file_and_line(self.source)}: {text_of(self.source)}"
 
+    def is_live(self, point: int) -> bool:
+        """True if it is there at a point of the program."""
+        return self.span[0] <= point <= self.span[1]
+
     def __str__(self) -> str:
         return f"{shown(self.bytes)} '{self.name}' ({self.line})" if self.line else f"{shown(self.bytes)} '{self.name}'"
 
@@ -43,6 +48,8 @@ class Piece:
 @dataclass(frozen=True)
 class Timeline:
     """The bytes of a program over its points, and the arrays that they are made of, the largest first.
+
+    Of arrays of one size those come first that are live where most is.
 
     :param always: bytes that are there from the first point to the last one: results, and what calls take.
     :param live: bytes of temporaries at each point.
@@ -72,7 +79,11 @@ class Timeline:
             for n in plan.apart.arguments
             if n in written
         ]
-        return Timeline(whole.always, whole.live, tuple(sorted(pieces, key=lambda p: (-p.bytes, p.name))))
+        others = {"tables of checkpoints": plan.tables, "workspace of library calls": scratch(plan.apart)}
+        pieces += [Piece(n, size, end, Source()) for n, size in others.items() if size]
+        peak = int(np.argmax(whole.live)) if len(whole.live) else 0
+        pieces.sort(key=lambda p: (-p.bytes, not p.is_live(peak), p.name))
+        return Timeline(whole.always + plan.tables, whole.live, tuple(pieces))
 
     @property
     def peak(self) -> int:
@@ -81,7 +92,7 @@ class Timeline:
 
     def at_peak(self) -> list[Piece]:
         """Return the arrays that are live there, the largest first."""
-        return [p for p in self.pieces if p.span[0] <= self.peak <= p.span[1]]
+        return [p for p in self.pieces if p.is_live(self.peak)]
 
 
 def _sources(program: Program) -> Iterator[tuple[str, Source]]:

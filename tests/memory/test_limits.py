@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import dace
 import long_tapes as programs
 import numpy as np
 import pytest
@@ -125,6 +126,31 @@ def test_an_error_names_the_least_and_the_largest_arrays():
     assert np.array_equal(found, sdgrad.grad(programs.diffusion)(*x))
 
 
+def test_an_error_names_what_is_no_array():
+    """Of many cheap steps on little state the tables of the schedule take the most."""
+    with pytest.raises(MemoryLimitError, match="memory_limit of 1 byte:.*\n.* KiB 'tables of checkpoints'"):
+        sdgrad.grad(programs.counted, memory_limit=1.0)(np.ones(16), 4000)
+
+
+class Uncounted:
+    """A function that is equal to others, so that Python has no hash of it."""
+
+    def __eq__(self, other):
+        return isinstance(other, Uncounted)
+
+    def __call__(self, x):
+        return programs.diffusion(x)
+
+
+def test_plans_of_gradients_and_of_what_has_no_hash():
+    (x,) = programs.arguments(programs.diffusion)
+    least = sdgrad.memory_plan(programs.diffusion, x, points=2).least
+    assert sdgrad.memory_plan(sdgrad.grad(programs.diffusion), x, points=2).least == least
+    assert sdgrad.memory_plan(Uncounted(), x, points=2).least == least
+    limited = sdgrad.explain(sdgrad.grad(programs.diffusion), x, memory_limit=least)
+    assert limited.limit == least and "room" in str(limited)
+
+
 @pytest.mark.parametrize("wrong", ["2 parsecs", "x%", -4, 3.5, [], "GiB", "0.5", True])
 def test_limits_that_are_none(wrong):
     with pytest.raises(ArgumentError, match="memory limit"):
@@ -201,6 +227,23 @@ def test_graphs(limit):
         sdgrad.add_backward_pass(sdgrad.to_sdfg(f, *args), "x", "__return", memory_limit=10)
     with pytest.raises(ArgumentError, match="separate_sdfgs"):
         sdgrad.add_backward_pass(sdgrad.to_sdfg(f, *args), "x", "__return", memory_limit=10, separate_sdfgs=True)
+
+
+def test_specialized_graphs():
+    """Symbols that ``specialize`` makes constants are numbers."""
+    n = dace.symbol("n")
+
+    @dace.program
+    def waves(x: dace.float64[n], y: dace.float64[1]):
+        u = np.sin(x)
+        y[0] = np.sum(u * u)
+
+    graph = waves.to_sdfg()
+    graph.specialize({"n": 40})
+    sdgrad.add_backward_pass(graph, "x", "y", memory_limit="min")
+    x, slope = np.arange(40) / 40, np.zeros(40)
+    graph(x=x, y=np.zeros(1), gradient_x=slope, gradient_y=np.ones(1))
+    np.testing.assert_allclose(slope, np.sin(2 * x), rtol=1e-12)
 
 
 def test_modules_and_models():
