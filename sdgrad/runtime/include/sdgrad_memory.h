@@ -294,7 +294,8 @@ namespace sdgrad
         if (bytes >= LEAST) {
             pool.enter();
             Block *found = pool.take(bytes);
-            Block *others = alone ? pool.all(owner) : found ? nullptr : pool.surplus(bytes);
+            const bool is_within_limit = alone || (running && !found);  // nothing of others waits beside it
+            Block *others = is_within_limit ? pool.all(running) : found ? nullptr : pool.surplus(bytes);
             pool.leave();
             give_back(others);
             if (found) {

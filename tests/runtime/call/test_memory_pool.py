@@ -21,6 +21,7 @@ void release(void *array) { sdgrad::release(array); }
 void *scratch(int64_t bytes) { return sdgrad::scratch(bytes); }
 void leave_scratch(char *memory) { sdgrad::leave_scratch(memory); }
 int64_t scratch_waiting() { return sdgrad::pool.scratch ? sdgrad::pool.scratch->bytes : 0; }
+void run(int within_limit) { sdgrad::running = within_limit ? &sdgrad::running : nullptr; }
 void most(int64_t bytes) { sdgrad::pool.most = bytes; }
 int64_t used() { return sdgrad::pool.used; }
 int64_t waiting() {
@@ -129,6 +130,20 @@ def test_nothing_waits_beside_an_array_with_a_limit(pool):
     again = pool.take(20, alone=True)
     assert again == first and (pool.used, pool.waiting) == (20, 0)
     pool.leave(again)
+
+
+def test_memory_of_libraries_does_not_add_up_within_a_limit(pool):
+    """A transform asks for workspace of its own, and the next one of another size."""
+    pool.library.run(True)
+    first = pool.take(20)
+    pool.leave(first)
+    again = pool.take(20)
+    assert again == first
+    pool.leave(again)
+    other = pool.take(30)
+    assert (pool.used, pool.waiting) == (30, 0)
+    pool.leave(other)
+    pool.library.run(False)
 
 
 def test_small_arrays_do_not_wait(pool):
