@@ -1,15 +1,18 @@
-"""Limits of memory on the kernels: what calls take, counted by the allocator, and how much longer they run.
+"""Limits of memory on kernels and networks: what calls take, counted by the allocator, and how much longer they run.
 
 ``python -m benchmarks.memory_limits --out benchmarks/results``
 
-Each kernel within 75, 50 and 25% of the bytes that its value and gradients take without a limit. A limit is met, or
-refused with the least that the kernel can do with. Bytes are the most that the allocator has given out at once during a
+Each kernel, and each training step of :mod:`benchmarks.modules`, within 75, 50 and 25% of the bytes that its value and
+gradients take without a limit. A limit is met, or refused with the least that the program can do with.
+
+Bytes are the most that the allocator has given out at once during a
 call, arguments not counted (``tests/meter.c``, loaded before the C library). One thread; times are medians, relative to
 a call without a limit. Gradients are compared with those without a limit.
 """
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import gc
 import os
@@ -17,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +72,28 @@ def error_of(found: Sequence[Any], right: Sequence[Any]) -> float:
     return max(float(np.max(np.abs(a - b), initial=0.0)) / s for a, b, s in zip(found, right, sizes, strict=True))
 
 
-def measure(name: str, meter: Any, reps: int) -> dict[str, Any]:
-    """Measure a kernel within each limit."""
+@dataclass(frozen=True)
+class Case:
+    """What is run within limits.
+
+    :param within: a call within a limit, or without one.
+    :param found: the results of a call, copied, as a list of arrays.
+    :param plans: how many plans there are.
+    :param all: bytes without a limit.
+    :param least: bytes that it takes at least.
+    """
+
+    name: str
+    within: Callable[[Any], Callable[..., Any]]
+    arguments: Callable[[], tuple]
+    found: Callable[[Any], list[Any]]
+    plans: int
+    all: int
+    least: int
+
+
+def of_kernel(name: str) -> Case:
+    """Return a kernel of the benchmark."""
     import numpy as np
 
     import sdgrad
@@ -82,18 +106,64 @@ def measure(name: str, meter: Any, reps: int) -> dict[str, Any]:
 
     f, wrt = kernel.numpy_version, tuple(kernel.positions)
     curve = sdgrad.memory_plan(f, *arguments(), wrt=wrt, points=20)
-    free = sdgrad.value_and_grad(f, wrt)
-    right = flat(free(*arguments()))
-    row: dict[str, Any] = {"name": name, "all": curve.unlimited, "least": curve.least, "plans": len(curve.points)}
+    return Case(
+        name,
+        lambda limit: sdgrad.value_and_grad(f, wrt, memory_limit=limit),
+        arguments,
+        flat,
+        len(curve.points),
+        curve.unlimited,
+        curve.least,
+    )
+
+
+def of_module(name: str, meter: Any) -> Case:
+    """Return a training step of a module; a share is one of what it takes without a limit, as measured."""
+    import torch
+
+    import sdgrad
+    from benchmarks.modules import modules, step
+
+    torch.manual_seed(0)
+    module, args = modules()[name]()
+
+    def within(limit: Any) -> Callable[..., Any]:
+        bytes_ = int(whole * float(limit[:-1]) / 100) if isinstance(limit, str) else limit
+        own = sdgrad.Module(copy.deepcopy(module), **({} if limit is None else {"memory_limit": bytes_}))
+
+        def call(*given: Any) -> list[Any]:
+            step(own, given)
+            return [p.grad for p in own.parameters()]
+
+        return call
+
+    whole, least = 0, 0
+    free = within(None)
+    free(*args)
+    whole = bytes_of(free, lambda: args, meter)
+    try:
+        within(1)(*args)
+    except sdgrad.errors.MemoryLimitError as refusal:
+        least = refusal.least
+    return Case(name, within, lambda: args, lambda found: [g.numpy().copy() for g in found], len(SHARES), whole, least)
+
+
+def measure(case: Case, meter: Any, reps: int) -> dict[str, Any]:
+    """Measure a case within each limit."""
+    import sdgrad
+
+    free, arguments = case.within(None), case.arguments
+    right = case.found(free(*arguments()))
+    row: dict[str, Any] = {"name": case.name, "all": case.all, "least": case.least, "plans": case.plans}
     calls: dict[str, Callable[[], Any]] = {"all": lambda: free(*arguments())}
     for share in SHARES:
-        limited = sdgrad.value_and_grad(f, wrt, memory_limit=share)
+        limited = case.within(share)
         try:
-            error = error_of(flat(limited(*arguments())), right)
+            error = error_of(case.found(limited(*arguments())), right)
         except sdgrad.errors.MemoryLimitError as refusal:
             row[share] = {"refused": refusal.least}
             continue
-        allowed, taken = int(curve.unlimited * float(share[:-1]) / 100), bytes_of(limited, arguments, meter)
+        allowed, taken = int(case.all * float(share[:-1]) / 100), bytes_of(limited, arguments, meter)
         row[share] = {"allowed": allowed, "taken": taken, "error": error, "met": taken <= allowed + ROOM}
         calls[share] = lambda limited=limited: limited(*arguments())
     times = medians(calls, reps) if len(calls) > 1 else {}
@@ -103,7 +173,7 @@ def measure(name: str, meter: Any, reps: int) -> dict[str, Any]:
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
-    """Return the kernels that have more plans than one as Markdown, and the counts of all."""
+    """Return the programs that have more plans than one as Markdown, and the counts of all."""
 
     def shown(row: dict[str, Any], share: str) -> str:
         found = row[share]
@@ -114,11 +184,11 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     wrong = sum(t["refused"] != r["least"] for r in rows for s in SHARES if "refused" in (t := r[s]))
     error = max((t["error"] for t in met), default=0.0)
     lines = [
-        f"{len(rows)} kernels, {len(tried)} limits: {len(met)} met, {len(refused)} refused, "
+        f"{len(rows)} programs, {len(tried)} limits: {len(met)} met, {len(refused)} refused, "
         f"{len(tried) - len(met) - len(refused)} passed over. {wrong} refusals name another least than the plan. "
         f"Gradients differ by {error:.0e} at most.\n",
-        "Kernels with a choice (bytes taken, time relative to a call without a limit):\n",
-        "| kernel | all, MB | least, MB | 75% | 50% | 25% |",
+        "Programs with a choice (bytes taken, time relative to a call without a limit):\n",
+        "| program | all, MB | least, MB | 75% | 50% | 25% |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     for row in (r for r in rows if r["plans"] > 1):
@@ -134,6 +204,7 @@ def main(given: Sequence[str] | None = None) -> int:
     limit_threads(1)
     import sdgrad
     from benchmarks.kernels import ALL
+    from benchmarks.modules import modules
     from sdgrad.runtime.call import persistent_workspace
 
     meter = ctypes.CDLL(os.environ[VARIABLE])
@@ -141,8 +212,8 @@ def main(given: Sequence[str] | None = None) -> int:
     persistent_workspace.MOST = 0  # all memory is that of a call
     rows = []
     with sdgrad.config.override(verify="never"):
-        for name in (n for n in ALL if options.only in n):
-            rows.append(measure(name, meter, options.reps))
+        for name in (n for n in (*ALL, *modules()) if options.only in n):
+            rows.append(measure(of_kernel(name) if name in ALL else of_module(name, meter), meter, options.reps))
             print(rows[-1], file=sys.stderr, flush=True)
     publish("memory_limits", __doc__ or "", rows, table(rows), options.out)
     return 0

@@ -70,6 +70,24 @@ def modules() -> dict[str, Callable[[], tuple[Any, tuple]]]:
             x = x + self.out(seen.transpose(1, 2).reshape(batch, time_, width))
             return x + self.wide(self.n2(x))
 
+    class UNet(nn.Module):
+        """Ronneberger et al. 2015, with two levels."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b = nn.Conv2d(1, 8, 3, padding=1), nn.Conv2d(8, 16, 3, padding=1)
+            self.bottom = nn.Conv2d(16, 32, 3, padding=1)
+            self.up, self.c = nn.ConvTranspose2d(32, 16, 2, 2), nn.Conv2d(32, 16, 3, padding=1)
+            self.top, self.d = nn.ConvTranspose2d(16, 8, 2, 2), nn.Conv2d(16, 8, 3, padding=1)
+            self.out = nn.Conv2d(8, 2, 1)
+
+        def forward(self, x):
+            a = F.relu(self.a(x))
+            b = F.relu(self.b(F.max_pool2d(a, 2)))
+            low = F.relu(self.bottom(F.max_pool2d(b, 2)))
+            c = F.relu(self.c(torch.cat([b, self.up(low)], 1)))
+            return self.out(F.relu(self.d(torch.cat([a, self.top(c)], 1))))
+
     def mlp():
         layers = nn.Linear(784, 120), nn.ReLU(), nn.Linear(120, 32), nn.ReLU(), nn.Linear(32, 10), nn.LogSoftmax(1)
         return nn.Sequential(*layers), (torch.randn(128, 784),)
@@ -88,6 +106,7 @@ def modules() -> dict[str, Callable[[], tuple[Any, tuple]]]:
             nn.TransformerEncoderLayer(128, 4, 512, dropout=0.0, batch_first=True),
             (torch.randn(16, 64, 128),),
         ),
+        "unet": lambda: (UNet(), (torch.randn(4, 1, 64, 64),)),
         "gpt": lambda: (nn.Sequential(Causal(128, 4), Causal(128, 4)), (torch.randn(8, 64, 128),)),
     }
 

@@ -157,7 +157,7 @@ def test_kernels_within_limits_are_measured():
     command = [sys.executable, "-m", "benchmarks.memory_limits", "--only", "floyd_warshall", "--reps", "1"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent.parent)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "1 kernels, 3 limits: 3 met, 0 refused, 0 passed over. 0 refusals" in done.stdout
+    assert "1 programs, 3 limits: 3 met, 0 refused, 0 passed over. 0 refusals" in done.stdout
     assert done.stdout.count(" MB, ") == 3
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sdgrad.autodiff.differentiate import Differentiated
+from sdgrad.errors import MemoryLimitError
 from sdgrad.machine.limits import Limit
 from sdgrad.memory.footprint import results
-from sdgrad.memory.limited import Alternative, unplaced
+from sdgrad.memory.limited import Alternative, too_large, unplaced
 from sdgrad.memory.plan import MemoryPlan, Planner, as_given
 from sdgrad.program.own_memory import bytes_of
 from sdgrad.program.tree import Block, Leaf, Program, Store, reads, writes
@@ -54,16 +55,32 @@ class PlannedHalves:
         return most is not None and self.bytes <= most
 
     def smaller(self, whole: Alternative, limit: Limit) -> PlannedHalves | None:
-        """Return halves within a limit that keep less; None if none are found.
+        """Return halves within a limit that keep less, for the least those with the fewest bytes; None if none are.
 
         :param whole: both halves as one program.
         """
         most, behind = limit.within(self.bytes), BehindValues(whole.result)
         if most is None:
-            return None
-        plans = (behind.fastest(planner, most) for planner in whole.planners())
-        plan = next((found for found in plans if found is not None), None)
+            return behind.smallest(whole)
+        planners = (own for planner in whole.planners() if (own := behind.divided(planner)) is not None)
+        plan = next((found for own in planners if (found := own.fastest(most)) is not None), None)
         return behind.halves(plan.apart) if plan is not None else None
+
+    @property
+    def larger(self) -> MemoryPlan:
+        """Return the half where both take the most, with the bytes of both."""
+        return replace(max(self.forward, self.backward, key=lambda half: half.bytes), bytes=self.bytes)
+
+
+def refusal(program: Program, whole: Alternative, limit: Limit, again: MemoryLimitError) -> MemoryLimitError:
+    """Return the error for a limit that neither halves nor a second run of the function keep: it names the least.
+
+    :param again: what the second run says.
+    """
+    least = BehindValues(whole.result).smallest(whole)
+    if least is None or least.bytes + limit.beside >= again.least:
+        return again
+    return too_large(program, limit, limit.within(least.bytes) or 0, least.larger, 0)
 
 
 @dataclass(frozen=True)
@@ -97,12 +114,17 @@ class BehindValues:
         begun = {program.root(n) for x in forward for n in reads(x) | writes(x)} & ({*program.arguments} - self.before)
         return (forward, (*second, *program.body[at[-1] + 1 :])) if not begun else None
 
-    def fastest(self, planner: Planner, limit: int) -> MemoryPlan | None:
-        """Return the fastest plan whose halves keep to some bytes; None if none is found."""
+    def divided(self, planner: Planner) -> Planner | None:
+        """Return a planner of halves; None if the program cannot be divided."""
         parts, program = self.parted(planner.program), planner.program
         if parts is None:
             return None
-        return replace(planner, program=replace(program, body=(*parts[0], *parts[1])), division=self).fastest(limit)
+        return replace(planner, program=replace(program, body=(*parts[0], *parts[1])), division=self)
+
+    def smallest(self, whole: Alternative) -> PlannedHalves | None:
+        """Return the halves with the fewest bytes; None if the program cannot be divided."""
+        plans = [own.smallest for planner in whole.planners() if (own := self.divided(planner)) is not None]
+        return self.halves(min(plans, key=lambda plan: plan.bytes).apart) if plans else None
 
     def second(self, program: Program) -> int | None:
         """Return the node where the second half begins."""

@@ -223,7 +223,7 @@ def within(
         return made.smallest
     found = made.fastest(limit + theirs)
     if found is None or limit + request.memory_limit.beside < request.memory_limit.least:
-        raise _too_large(program, request.memory_limit, limit, made.smallest[1], theirs)
+        raise too_large(program, request.memory_limit, limit, made.smallest[1], theirs)
     return found
 
 
@@ -270,7 +270,7 @@ def primal_within(program: Program, limit: Limit) -> tuple[MemoryPlan, Limit]:
     return plan, replace(limit, beside=limit.beside + results(plan.apart), least=limit.beside + plan.bytes)
 
 
-def _too_large(program: Program, limit: Limit, own: int, least: MemoryPlan, theirs: int) -> MemoryLimitError:
+def too_large(program: Program, limit: Limit, own: int, least: MemoryPlan, theirs: int) -> MemoryLimitError:
     """Return the error that says how much a program takes at least, and what for.
 
     :param own: bytes of the limit for the program.

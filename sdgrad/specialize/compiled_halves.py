@@ -12,8 +12,8 @@ import numpy as np
 from sdgrad.autodiff.differentiate import Differentiated
 from sdgrad.autodiff.request import Request
 from sdgrad.convert.callables import name_of, python_function
-from sdgrad.errors import ArgumentError, NameNotFound
-from sdgrad.memory.halves import PlannedHalves
+from sdgrad.errors import ArgumentError, MemoryLimitError, NameNotFound
+from sdgrad.memory.halves import PlannedHalves, refusal
 from sdgrad.memory.limited import Alternative, primal_within
 from sdgrad.memory.plan import MemoryPlan
 from sdgrad.pipeline import Ready, compiled
@@ -153,11 +153,15 @@ def _halves_within(signature: Signature, request: Request, result: Differentiate
     if not halves.fit(limit):
         both = Alternative.of(result)
         smaller = halves.smaller(both, limit)
-        if smaller is None:
+        if smaller is None or limit.bytes is None:
             primal, rest = primal_within(signature.program, limit)
             whole = replace(request, memory_limit=rest)
-            signature.differentiated(whole, both)
-            if limit.bytes is not None or rest.beside + signature.plans[whole].bytes < limit.beside + halves.bytes:
+            try:
+                signature.differentiated(whole, both)
+            except MemoryLimitError as error:
+                raise refusal(signature.program, both, limit, error) from None
+            least = limit.beside + (smaller or halves).bytes
+            if limit.bytes is not None or rest.beside + signature.plans[whole].bytes < least:
                 return _from_the_start(signature, primal, whole)
         halves = smaller or halves
     forward, backward = compiled(*(Ready.within_limit(p.program) for p in (halves.forward, halves.backward)))
