@@ -21,6 +21,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +146,15 @@ def of_module(name: str, meter: Any) -> Case:
         within(1)(*args)
     except sdgrad.errors.MemoryLimitError as refusal:
         least = refusal.least
-    return Case(name, within, lambda: args, lambda found: [g.numpy().copy() for g in found], len(SHARES), whole, least)
+    return Case(
+        f"module {name}",
+        within,
+        lambda: args,
+        lambda found: [g.numpy().copy() for g in found],
+        len(SHARES),
+        whole,
+        least,
+    )
 
 
 def measure(case: Case, meter: Any, reps: int) -> dict[str, Any]:
@@ -212,8 +221,10 @@ def main(given: Sequence[str] | None = None) -> int:
     persistent_workspace.MOST = 0  # all memory is that of a call
     rows = []
     with sdgrad.config.override(verify="never"):
-        for name in (n for n in (*ALL, *modules()) if options.only in n):
-            rows.append(measure(of_kernel(name) if name in ALL else of_module(name, meter), meter, options.reps))
+        cases = {name: partial(of_kernel, name) for name in ALL}
+        cases |= {f"module {name}": partial(of_module, name, meter) for name in modules()}
+        for make in (make for name, make in cases.items() if options.only in name):
+            rows.append(measure(make(), meter, options.reps))
             print(rows[-1], file=sys.stderr, flush=True)
     publish("memory_limits", __doc__ or "", rows, table(rows), options.out)
     return 0
