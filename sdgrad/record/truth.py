@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from sdgrad.errors import ParseError
+from sdgrad.program.tree import Index, Leaf, Node
 from sdgrad.record.choices import Choice, truth
 from sdgrad.record.elementwise import apply
 from sdgrad.record.functions.table import FUNCTIONS, own
@@ -53,7 +54,7 @@ def chained(operators: Any, first: Any, rest: Sequence[tuple[str, Callable[[], A
             recorder, site = value.recorder, value.recorder.site()
             if site in recorder.hints.choices:
                 return operators.choose(value, partial(chained, operators, left, rest[k:]), lambda: False)
-            right = alone(recorder, site, operand)
+            right = alone(recorder, site, operand, is_compared=True)
         else:
             right = operand()
         new = operators.compare(word, left, right)
@@ -69,9 +70,13 @@ def _chosen(value: Any, part: Callable[[], Any], ends: bool, choose: Callable) -
     return choose(value, lambda: value, part) if ends else choose(value, part, lambda: value)
 
 
-def alone(recorder: Any, site: Any, part: Callable[[], Any]) -> Any:
-    """Return an operand that only computes a value; start again if it does more: it may not be computed at all."""
+def alone(recorder: Any, site: Any, part: Callable[[], Any], is_compared: bool = False) -> Any:
+    """Return an operand that only computes a value; start again if it does more: it may not be computed at all.
+
+    :param is_compared: nothing else is done with it, so that it has no derivative; a truth value has none either.
+    """
     before, block = PythonState.of({"part": part}, held_outside(recorder)), list[Any]()
+    known = set(recorder.containers)
     recorder.arms += 1
     found: Any = None
     ends = False
@@ -82,10 +87,29 @@ def alone(recorder: Any, site: Any, part: Callable[[], Any]) -> Any:
             ends = True
     recorder.arms -= 1
     check_met(recorder, before)
-    if ends or block or before.changes():
+    computes = is_compared or is_truth(found)  # else its derivative may be infinite where it is not computed
+    computes = not block or computes and all(_only_computes(n, known, recorder) for n in block)
+    if ends or before.changes() or not computes:
         recorder.hints.choices.add(site)
         raise Restart(recorder.hints)
+    if block:
+        recorder.append(*block)
     return found
+
+
+def _only_computes(node: Node, known: Set[str], recorder: Any) -> bool:
+    """True of code that reads numbers and elements at known places, and writes new numbers: nothing fails there."""
+    return (
+        isinstance(node, Leaf)
+        and not node.params
+        and all(s.container not in known and s.mode == "set" for s in node.stores)
+        and all(_is_inside(x.index, recorder.containers[x.container].shape) for x in node.accesses)
+    )
+
+
+def _is_inside(index: Index, shape: Sequence[Any]) -> bool:
+    """True if known subscripts lie within known sizes."""
+    return all(i.is_Integer and (n - i).is_Integer and 0 <= i < n for i, n in zip(index, shape, strict=True))
 
 
 def scalar(value: Any) -> Any:

@@ -150,6 +150,14 @@ def zeros(shape: int | tuple[int, ...], dtype: Any) -> Any:
     return known(np.zeros(shape, dtype))
 
 
+def sums(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return zeros in memory, for loops to add to: a loop that reads known ones is recorded twice."""
+    recorder: Any = active()
+    found = recorder.array(recorder.declare("sums", shape, dtype))
+    found[...] = 0
+    return found
+
+
 def derivatives(flat: Callable, x: Any, operands: Sequence[Any]) -> Any:
     """Record the matrix ``dF/dx``."""
     if isinstance(flat, AtOperands):

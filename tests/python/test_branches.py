@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import sdgrad
 from python.check import OTHER, Programs, X, check, name_of
+from sdgrad.record import function
 
 program = Programs()
 
@@ -235,3 +237,29 @@ def parts_of_a_curve(x):
 @pytest.mark.parametrize("f", program, ids=name_of)
 def test_program(f):
     check(f, X, OTHER)
+
+
+def test_operands_that_only_compute_a_truth_are_recorded_at_once(monkeypatch):
+    """Where a later operand may fail, or may have an infinite derivative, it is a branch: that is known afterwards."""
+    recordings = []
+    own = function._recorded
+    monkeypatch.setattr(function, "_recorded", lambda *given: recordings.append(given) or own(*given))
+
+    def halved(x):
+        y, k = x[0] + x[1], 0
+        while y > 1.0 and k < 9 and (x[1] > 9.0 or 0.0 < y - x[1] < y * x[2]):
+            y, k = y * 0.5, k + 1
+        return y * x[2]
+
+    def by_position(x):
+        y, k = x[0], 0
+        while k < 3 and x[k] > 0.0:
+            y, k = y * x[k], k + 1
+        return y + (y > 0.0 and np.sqrt(y))
+
+    x = np.array([2.0, 3.0, 5.0])
+    np.testing.assert_array_equal(sdgrad.grad(halved)(x), [2.5, 2.5, 2.5])
+    assert len(recordings) == 1
+    np.testing.assert_allclose(sdgrad.grad(by_position)(x), (1 + 0.5 / np.sqrt(60.0)) * np.array([60.0, 20.0, 12.0]))
+    np.testing.assert_array_equal(sdgrad.grad(by_position)(np.array([0.0, 1.0, 1.0])), [1.0, 0.0, 0.0])
+    assert len(recordings) == 4

@@ -79,9 +79,9 @@ def save(saved, y, count, every):
 
 def emit_within(interpolant, value, at, out, direction, new, done):
     """Write the results up to where a step ends, and return how many are written by then."""
-    if done < at.shape[0] and direction * (at[done] - new) <= 0.0:
+    if direction * (at[done] - new) <= 0.0 if done < at.shape[0] else False:
         coefficients = interpolant()
-        while done < at.shape[0] and direction * (at[done] - new) <= 0.0:
+        while direction * (at[done] - new) <= 0.0 if done < at.shape[0] else False:
             out[done] = value(coefficients, at[done])
             done += 1
     return done

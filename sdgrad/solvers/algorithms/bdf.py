@@ -70,7 +70,8 @@ def integrate(
                 every = save(saved, np.reshape(state, -1), count, every)
                 written[count], orders[count], start = done, order, (t, state[0], h)
                 state, t, is_new = advanced(rows, order, d), new, t != t
-                order, size, equal, rows = following(state, order, size, equal + 1, d, before, error, scale, safety)
+                own = state * 1  # or what is carried were one array in some trips
+                order, size, equal, rows = following(own, order, size, equal + 1, d, before, error, scale, safety)
                 done = emit(*start, new, state[0], np.stack(up_to(state, order)), done)
                 is_stale, before, count = equal == 0, d, count + 1
                 times[count], orders[count], going = t, order, (t != t1) & goes_on()

@@ -13,7 +13,7 @@ from sdgrad.program.custom_rule import COTANGENT
 from sdgrad.record.calls import works_inside
 from sdgrad.record.functions.table import active, array
 from sdgrad.solvers.algorithms.adaptive import pull_results, pull_times, walk_back
-from sdgrad.solvers.implicit import recorded, shaped, zeros
+from sdgrad.solvers.implicit import recorded, shaped, sums, zeros
 from sdgrad.solvers.initial_value.problem import (
     AT,
     BEGIN,
@@ -44,8 +44,8 @@ class Backward:
         self.operands = operands_of({n: given[n] for n in names})
         self.seed = given[COTANGENT + RESULT]
         self.dense = AT in given
-        self.sums = [zeros(np.shape(p) or (1,), p.dtype) for p in self.operands if moves(p)]
-        self.ends = zeros((2,), float)  # cotangents of the begin and the end
+        self.sums = [sums(np.shape(p) or (1,), p.dtype) for p in self.operands if moves(p)]
+        self.ends = sums((2,), float)  # cotangents of the begin and the end
         self.at: Any = zeros(np.shape(given[AT]), float) if self.dense else None
 
     def record(self) -> tuple:

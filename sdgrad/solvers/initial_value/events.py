@@ -21,7 +21,7 @@ from sdgrad.record.functions.table import active, array, known
 from sdgrad.record.special_methods import RecordingOperators
 from sdgrad.solvers.algorithms.events import follow, if_there
 from sdgrad.solvers.closed import Closed
-from sdgrad.solvers.implicit import recorded, shaped, zeros
+from sdgrad.solvers.implicit import recorded, shaped, sums, zeros
 from sdgrad.solvers.initial_value.integration import Integration, Result
 from sdgrad.solvers.initial_value.problem import (
     AT,
@@ -98,8 +98,8 @@ def search(integration: Integration, given: Mapping[str, Any], events: Sequence[
     watch = Watch(
         tuple((e.function, e.direction, e.terminal) for e in events),
         known(np.full((len(events), most), np.nan)) * 1.0,
-        zeros(len(events), int),
-        zeros(2, float),
+        sums((len(events),), int),
+        sums((2,), float),
     )
     integration.search(problem, integration.options, given, watch).record(made)
     return watch

@@ -52,7 +52,7 @@ class Search:
             limits = (options.max_step, method.order, options.rtol, options.atol)
             size = first_step(self.slope, norm, t0, y0, f, t1, direction, *limits)
         out = recorder.array(made[RESULT]) if AT in self.given else None
-        emit = (lambda *step: step[-1]) if out is None else (lambda *step: self.emit(out, direction, *step))
+        emit = (lambda *step: step[-1] * 1) if out is None else (lambda *step: self.emit(out, direction, *step))
         if self.watch is not None:
             emit = lambda *step: self.watched(*step)  # noqa: E731
         tables = tuple(recorder.array(made[n]) for n in self.problem.tables if made[n].shape)
@@ -62,7 +62,7 @@ class Search:
         return [(n, v * 1) for n, v in zip((COUNT, EVERY, REACHED), numbers, strict=True)]
 
     def steps(self, emit: Callable, state: tuple, tables: tuple) -> tuple:
-        """Take the steps."""
+        """Take the steps; ``emit`` returns a new number, as the loop has memory for it."""
         return recorded(integrate, self.take, emit, self.goes_on, *state, self.problem.method.order, *tables)
 
     def goes_on(self) -> Any:
@@ -85,7 +85,7 @@ class Search:
         assert self.watch is not None
         tables = (self.watch.table, self.watch.counts, self.watch.stop)
         recorded(look, self.watch.events, *self.polynomial(t, y, h, end, k), t, y, h, new, end, *tables)
-        return done
+        return done * 1
 
     def polynomial(self, t: Any, y: Any, h: Any, end: Any, k: Any) -> tuple[Callable, Callable]:
         """Return a function that makes the polynomial of a step, and one that evaluates it."""
