@@ -146,7 +146,7 @@ if __name__ == "__main__":
     persistent_workspace.MOST = 0  # all memory is that of a call
     loaded = ctypes.CDLL(sys.argv[1])
     loaded.meter_start.restype = loaded.meter_most.restype = ctypes.c_long
-    with sdgrad.config.override(optimization_level=1):
+    with sdgrad.config.override(optimization_level=0):
         name = sys.argv[2]
         rows = PULLBACKS[name](loaded) if name in PULLBACKS else measured(loaded, getattr(programs, name))
         print(json.dumps(list(rows)))
