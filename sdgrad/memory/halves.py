@@ -14,7 +14,8 @@ from sdgrad.memory.footprint import results
 from sdgrad.memory.limited import Alternative, too_large, unplaced
 from sdgrad.memory.plan import MemoryPlan, Planner, as_given
 from sdgrad.program.own_memory import bytes_of
-from sdgrad.program.tree import Block, Leaf, Program, Store, reads, writes
+from sdgrad.program.symbols import assigned_symbols, used_symbols
+from sdgrad.program.tree import Block, Leaf, Node, Program, Store, reads, writes
 from sdgrad.rewrite.dead_code import drop_stores
 from sdgrad.tape.split import Halves, split
 
@@ -95,7 +96,7 @@ class BehindValues:
     @cached_property
     def before(self) -> set[str]:
         """Return what the first half uses."""
-        return {self.result.program.root(n) for node in self.result.forward for n in reads(node) | writes(node)}
+        return {self.result.program.root(n) for node in self.result.forward for n in _uses(node)}
 
     @cached_property
     def values(self) -> set[str]:
@@ -104,15 +105,28 @@ class BehindValues:
         return {program.root(n) for node in self.result.forward for n in writes(node)} & {*program.arguments}
 
     def parted(self, program: Program) -> tuple[Block, Block] | None:
-        """Return both halves of a body; None if the first one has begun with gradients."""
+        """Return both halves of a body; None if values depend on gradients.
+
+        What gradients have begun with before the last value is left to the second half.
+        """
         at = [k for k, x in enumerate(program.body) if {program.root(n) for n in writes(x)} & self.values]
         if not at:
             return None
         last = program.body[at[-1]]
         first, second = _parted(last, program, self.values) if isinstance(last, Leaf) else ((last,), ())
-        forward = (*program.body[: at[-1]], *first)
-        begun = {program.root(n) for x in forward for n in reads(x) | writes(x)} & ({*program.arguments} - self.before)
-        return (forward, (*second, *program.body[at[-1] + 1 :])) if not begun else None
+        forward: list[Node] = []
+        later: list[Node] = []
+        made, held, symbols = {*program.arguments} - self.before, set[str](), set[str]()
+        for node in (*program.body[: at[-1]], *first):
+            used, written = ({program.root(n) for n in found(node)} for found in (_uses, writes))
+            if used & made or written & held or assigned_symbols((node,)) & symbols:
+                later.append(node)
+                made, held, symbols = made | written, held | used, symbols | used_symbols(node, program)
+            else:
+                forward.append(node)
+        if any({program.root(n) for n in writes(node)} & self.values for node in later):
+            return None
+        return tuple(forward), (*later, *second, *program.body[at[-1] + 1 :])
 
     def divided(self, planner: Planner) -> Planner | None:
         """Return a planner of halves; None if the program cannot be divided."""
@@ -154,3 +168,7 @@ def _parted(leaf: Leaf, program: Program, values: Set[str]) -> tuple[Block, Bloc
     own, rest = drop_stores(leaf, lambda s: not is_value(s)), drop_stores(leaf, is_value)
     meets = {program.root(n) for n in reads(rest)} & values
     return ((own,), (rest,)) if rest.stores and not meets else ((leaf,), ())
+
+
+def _uses(node: Node) -> set[str]:
+    return reads(node) | writes(node)
