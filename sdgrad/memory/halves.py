@@ -11,7 +11,7 @@ from sdgrad.autodiff.differentiate import Differentiated
 from sdgrad.errors import MemoryLimitError
 from sdgrad.machine.limits import Limit
 from sdgrad.memory.footprint import results
-from sdgrad.memory.limited import Alternative, too_large, unplaced
+from sdgrad.memory.limited import Alternative, fastest, too_large, unplaced
 from sdgrad.memory.plan import MemoryPlan, Planner, as_given
 from sdgrad.program.own_memory import bytes_of
 from sdgrad.program.symbols import assigned_symbols, used_symbols
@@ -63,8 +63,7 @@ class PlannedHalves:
         most, behind = limit.within(self.bytes), BehindValues(whole.result)
         if most is None:
             return behind.smallest(whole)
-        planners = (own for planner in whole.planners() if (own := behind.divided(planner)) is not None)
-        plan = next((found for own in planners if (found := own.fastest(most)) is not None), None)
+        plan = fastest((own for p in whole.planners() if (own := behind.divided(p)) is not None), most)
         return behind.halves(plan.apart) if plan is not None else None
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -29,6 +29,8 @@ OTHERS = ("checkpoint-memory", "buffer-sharing", "kept-functions")
 """Passes that a plan does the work of, or that take memory to save time."""
 REUSE = "function-reuse"
 """The pass that keeps values of functions for the way backwards, in arrays that nothing can free for a while."""
+PATIENCE = 0.25
+"""Part of a program's time that a plan may add before another program is tried, too."""
 NAMED = 3  # arrays in an error
 
 
@@ -72,13 +74,28 @@ class Alternative:
             yield self.computing
 
     def fastest(self, limit: int) -> MemoryPlan | None:
-        """Return the fastest plan within some bytes of the first program that has one."""
-        return next((plan for p in self.planners() if (plan := p.fastest(limit)) is not None), None)
+        """Return the fastest plan within some bytes; None if none is found."""
+        return fastest(self.planners(), limit)
 
     @property
     def smallest(self) -> MemoryPlan:
         """Return the plan with the fewest bytes that is found."""
         return min((p.smallest for p in self.planners()), key=lambda plan: plan.bytes)
+
+
+def fastest(planners: Iterable[Planner], limit: int) -> MemoryPlan | None:
+    """Return the fastest plan within some bytes for one of some programs, the most likely one first; None without any.
+
+    Others are tried if the first that has a plan takes much longer than without a limit.
+    """
+    best: MemoryPlan | None = None
+    for planner in planners:
+        plan = planner.fastest(limit)
+        if plan is not None and (best is None or plan.seconds < best.seconds):
+            best = plan
+        if best is not None and best.seconds <= PATIENCE * seconds(planner.program.body, planner.program):
+            break
+    return best
 
 
 @dataclass

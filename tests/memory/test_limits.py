@@ -220,6 +220,14 @@ def test_halves_keep_what_they_may(f):
     assert all(np.allclose(found[0][n], other[n], rtol=1e-13) for other in found[1:] for n in names)
 
 
+def test_functions_are_computed_again_where_that_is_faster():
+    """Than to run the products again: values of ``tanh`` had been kept whatever that took."""
+    args = (np.ones((400, 40)), *np.ones((6, 40, 40)))
+    curve = sdgrad.memory_plan(lambda *x: np.sum(six_layers(*x) ** 2), *args, wrt=(1, 2, 3, 4, 5, 6), points=16)
+    assert curve.least < 0.5 * curve.unlimited
+    assert any(0.62 < p.bytes / curve.unlimited < 0.72 and p.slowdown < 1.4 for p in curve.points)
+
+
 @pytest.mark.parametrize("limit", ["60%", "min"])
 def test_graphs(limit):
     f, args = programs.diffusion, programs.arguments(programs.diffusion)
