@@ -55,18 +55,24 @@ def release_early(program: Program) -> Program:
 
 @dataclass(eq=False)
 class Step:
-    """A node of the body, with the memory that it reads and writes, and the symbols that it assigns."""
+    """A node of the body, with the memory that it reads and writes, and the symbols that it assigns.
+
+    :param is_fixed: nothing moves across it: it talks to Python, or to other ranks, while what stands behind it runs.
+    """
 
     node: Node
     reads: set[str]
     writes: set[str]
     assigned: set[str]
+    is_fixed: bool
 
     @staticmethod
     def of(node: Node, program: Program) -> Step:
         """Look at a node once."""
         read, written = ({program.root(n) for n in found(node)} for found in (reads, writes))
-        return Step(node, read, written, {n.symbol for n in walk((node,)) if isinstance(n, (SymbolAssign, Loop))})
+        inside = list(walk((node,)))
+        assigned = {n.symbol for n in inside if isinstance(n, (SymbolAssign, Loop))}
+        return Step(node, read, written, assigned, any(map(is_declined, inside)))
 
 
 @dataclass
@@ -90,8 +96,7 @@ class Order:
 
     def move(self, step: Step) -> None:
         """Move a step up if that takes less memory."""
-        node = step.node
-        if not isinstance(node, (Leaf, Scope, NodeCall)) or any(map(is_declined, walk((node,)))):
+        if step.is_fixed or not isinstance(step.node, (Leaf, Scope, NodeCall)):
             return
         dying = [n for n in step.reads - step.writes if n in self.sizes and self.users[n][-1] is step]
         made = sum(self.sizes[n] for n in step.writes if n in self.sizes and self.users[n][0] is step)
@@ -118,6 +123,11 @@ class Order:
         symbols = used_symbols(step.node, self.program)
         for k in range(own - 1, least - 1, -1):
             other = self.steps[k]
-            if other.writes & (step.reads | step.writes) or other.reads & step.writes or other.assigned & symbols:
+            if (
+                other.is_fixed
+                or other.writes & (step.reads | step.writes)
+                or other.reads & step.writes
+                or other.assigned & symbols
+            ):
                 return k + 1
         return least
