@@ -67,7 +67,7 @@ def pytest_collection_finish():
     """The collector need not look through the objects of all imported libraries again and again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 50, 50)
+    gc.set_threshold(20_000, 200, 50)
 
 
 def pytest_sessionfinish(session):
