@@ -95,7 +95,7 @@ def _from_text(text: str) -> Limit:
         return Limit(share=float(found[1]) / 100)
     found = SIZE.fullmatch(text)
     if found is None or found[2].lower() not in UNITS or ("." in found[1] and found[2].lower() in ("", "b")):
-        raise ArgumentError(f"a memory limit is {EXAMPLES}, not {text!r}")
+        raise ArgumentError(f"a memory limit is {EXAMPLES}, not {text!r}; units are kB, MB, GB, TB, and KiB to TiB")
     return Limit(bytes=int(float(found[1]) * UNITS[found[2].lower()]))
 
 

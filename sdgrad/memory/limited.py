@@ -294,7 +294,9 @@ def too_large(program: Program, limit: Limit, own: int, least: MemoryPlan, their
     """
     needed = max(limit.least, least.bytes - theirs + limit.beside)
     what = "\n".join(f"    {piece}" for piece in Timeline.of(least).at_peak()[:NAMED])
-    allowed = f"{limit}, {shown(max(0, own + limit.beside))}" if limit.share is not None else str(limit)
+    most = max(0, own + limit.beside)
+    exact = f" ({most:,} bytes)" if shown(most) == shown(needed) else ""
+    allowed = f"{limit}, {shown(most)}{exact}" if limit.share is not None else f"{limit}{exact}"
     told = (
         f"'{program.name}' takes {shown(needed)} at least ({needed:,} bytes), more than its memory_limit of {allowed}"
     )
