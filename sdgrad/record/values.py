@@ -350,6 +350,12 @@ def _forward(ufunc: np.ufunc) -> Callable:
     return lambda a, b: NotImplemented if declines(b) else RULES.ufunc(ufunc, "__call__", (a, b), {})
 
 
+def _whole(a: Any, ufunc: np.ufunc) -> Any:
+    """Return a truth value of Python's as the integer whose bits ``~`` inverts; anything else unchanged."""
+    is_truth = ufunc is np.invert and isinstance(a, Number) and a.weak and a.dtype.kind == "b"
+    return a + 0 if is_truth else a
+
+
 def _operators() -> None:
     """Define Python's operators by NumPy's universal functions."""
     two = {
@@ -357,10 +363,7 @@ def _operators() -> None:
         "floordiv": np.floor_divide, "mod": np.remainder, "pow": np.power, "and": np.bitwise_and,
         "or": np.bitwise_or, "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift,
     }  # fmt: skip
-    compared = {
-        "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
-        "ge": np.greater_equal,
-    }  # fmt: skip
+    compared = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal}
     one = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 
     def backward(ufunc: np.ufunc) -> Callable:
@@ -384,7 +387,7 @@ def _operators() -> None:
     for name, ufunc in (("eq", np.equal), ("ne", np.not_equal)):
         setattr(Recorded, f"__{name}__", _compared(ufunc))
     for name, ufunc in one.items():
-        setattr(Recorded, f"__{name}__", lambda a, ufunc=ufunc: RULES.ufunc(ufunc, "__call__", (a,), {}))
+        setattr(Recorded, f"__{name}__", lambda a, ufunc=ufunc: RULES.ufunc(ufunc, "__call__", (_whole(a, ufunc),), {}))
     for kind in (Number, Array):
         kind.__hash__ = Recorded.__hash__  # type: ignore[method-assign]
 

@@ -263,3 +263,23 @@ def test_operands_that_only_compute_a_truth_are_recorded_at_once(monkeypatch):
     np.testing.assert_allclose(sdgrad.grad(by_position)(x), (1 + 0.5 / np.sqrt(60.0)) * np.array([60.0, 20.0, 12.0]))
     np.testing.assert_array_equal(sdgrad.grad(by_position)(np.array([0.0, 1.0, 1.0])), [1.0, 0.0, 0.0])
     assert len(recordings) == 4
+
+
+def inverted(x, a):
+    """Python's truth values are integers to ``~``, and both of their inverses are true; NumPy's are not."""
+    first = x[0] * (3 + ~(a > 0.5)) + np.sum(x[~(x > a)])
+    if ~(a > 0.5):
+        first = first * 5.0
+    if ~(x[0] > 1.0):
+        first = first * 7.0
+    return first + np.invert(a > 0.5)
+
+
+@pytest.mark.parametrize("a", [1.5, 0.25])
+def test_inverted_truth_values(a):
+    x = np.array([0.5, 1.25, 3.0])
+    with sdgrad.config.override(verify="never"):
+        value, gradient = sdgrad.value_and_grad(inverted)(x, a)
+    assert value == inverted(x, a)
+    differences = [(inverted(x + 1e-6 * e, a) - inverted(x - 1e-6 * e, a)) / 2e-6 for e in np.eye(3)]
+    np.testing.assert_allclose(gradient, differences, rtol=1e-7)
