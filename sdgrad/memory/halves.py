@@ -14,9 +14,9 @@ from sdgrad.memory.footprint import results
 from sdgrad.memory.limited import Alternative, fastest, too_large, unplaced
 from sdgrad.memory.plan import MemoryPlan, Planner, as_given
 from sdgrad.program.own_memory import bytes_of
-from sdgrad.program.symbols import assigned_symbols, used_symbols
 from sdgrad.program.tree import Block, Leaf, Node, Program, Store, reads, writes
 from sdgrad.rewrite.dead_code import drop_stores
+from sdgrad.rewrite.fusion import depends, roots
 from sdgrad.tape.split import Halves, split
 
 
@@ -108,22 +108,19 @@ class BehindValues:
 
         What gradients have begun with before the last value is left to the second half.
         """
-        at = [k for k, x in enumerate(program.body) if {program.root(n) for n in writes(x)} & self.values]
+        at = [k for k, x in enumerate(program.body) if roots(writes(x), program) & self.values]
         if not at:
             return None
         last = program.body[at[-1]]
         first, second = _parted(last, program, self.values) if isinstance(last, Leaf) else ((last,), ())
         forward: list[Node] = []
         later: list[Node] = []
-        made, held, symbols = {*program.arguments} - self.before, set[str](), set[str]()
+        seeds = {*program.arguments} - self.before
         for node in (*program.body[: at[-1]], *first):
-            used, written = ({program.root(n) for n in found(node)} for found in (_uses, writes))
-            if used & made or written & held or assigned_symbols((node,)) & symbols:
-                later.append(node)
-                made, held, symbols = made | written, held | used, symbols | used_symbols(node, program)
-            else:
-                forward.append(node)
-        if any({program.root(n) for n in writes(node)} & self.values for node in later):
+            begins = bool(roots(_uses(node), program) & seeds)
+            begins = begins or any(depends(x, node, program) or depends(node, x, program) for x in later)
+            (later if begins else forward).append(node)
+        if any(roots(writes(node), program) & self.values for node in later):
             return None
         return tuple(forward), (*later, *second, *program.body[at[-1] + 1 :])
 
@@ -165,7 +162,7 @@ def _parted(leaf: Leaf, program: Program, values: Set[str]) -> tuple[Block, Bloc
         return program.root(store.container) in values
 
     own, rest = drop_stores(leaf, lambda s: not is_value(s)), drop_stores(leaf, is_value)
-    meets = {program.root(n) for n in reads(rest)} & values
+    meets = roots(reads(rest), program) & values
     return ((own,), (rest,)) if rest.stores and not meets else ((leaf,), ())
 
 

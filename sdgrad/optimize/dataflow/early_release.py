@@ -18,20 +18,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from sdgrad.program.own_memory import bytes_of, has_own_memory
-from sdgrad.program.symbols import used_symbols
 from sdgrad.program.tree import (
     Leaf,
-    Loop,
     Node,
     NodeCall,
     Program,
     Scope,
-    SymbolAssign,
     local_names,
     reads,
     walk,
     writes,
 )
+from sdgrad.rewrite.fusion import depends, roots
 from sdgrad.runtime.call.persistent_workspace import LEAST
 from sdgrad.tape.checkpoints import is_declined
 
@@ -55,7 +53,7 @@ def release_early(program: Program) -> Program:
 
 @dataclass(eq=False)
 class Step:
-    """A node of the body, with the memory that it reads and writes, and the symbols that it assigns.
+    """A node of the body, with the memory that it reads and writes.
 
     :param is_fixed: nothing moves across it: it talks to Python, or to other ranks, while what stands behind it runs.
     """
@@ -63,16 +61,13 @@ class Step:
     node: Node
     reads: set[str]
     writes: set[str]
-    assigned: set[str]
     is_fixed: bool
 
     @staticmethod
     def of(node: Node, program: Program) -> Step:
         """Look at a node once."""
-        read, written = ({program.root(n) for n in found(node)} for found in (reads, writes))
-        inside = list(walk((node,)))
-        assigned = {n.symbol for n in inside if isinstance(n, (SymbolAssign, Loop))}
-        return Step(node, read, written, assigned, any(map(is_declined, inside)))
+        read, written = (roots(found(node), program) for found in (reads, writes))
+        return Step(node, read, written, any(map(is_declined, walk((node,)))))
 
 
 @dataclass
@@ -120,14 +115,8 @@ class Order:
 
     def _first(self, step: Step, own: int, least: int) -> int:
         """Return the first place that a step can move up to, from a least one on."""
-        symbols = used_symbols(step.node, self.program)
         for k in range(own - 1, least - 1, -1):
             other = self.steps[k]
-            if (
-                other.is_fixed
-                or other.writes & (step.reads | step.writes)
-                or other.reads & step.writes
-                or other.assigned & symbols
-            ):
+            if other.is_fixed or depends(other.node, step.node, self.program):
                 return k + 1
         return least
