@@ -5,9 +5,9 @@
 Each kernel, and each training step of :mod:`benchmarks.modules`, within 75, 50 and 25% of the bytes that its value and
 gradients take without a limit. A limit is met, or refused with the least that the program can do with.
 
-Bytes are the most that the allocator has given out at once during a
-call, arguments not counted (``tests/meter.c``, loaded before the C library). One thread; times are medians, relative to
-a call without a limit. Gradients are compared with those without a limit.
+Bytes are the most that the allocator has given out at once during a call, arguments not counted (``tests/meter.c``,
+loaded before the C library). One thread; times are medians, relative to a call without a limit. Gradients are compared
+with those without a limit.
 """
 
 from __future__ import annotations

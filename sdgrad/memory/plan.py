@@ -222,7 +222,9 @@ class Base:
 
         :param second: the node where the second half begins.
         """
-        whole = Footprint.of(program, () if second is None else between(program, second))
+        whole = Footprint.of(
+            program, () if second is None else between(program, program.body[:second], program.body[second:])
+        )
         made = rooms(program)
         trips = seconds_of_trips(made, program)
         found = [region_of(r, trips[r.numbers], whole.ranges, disk) for r in made]

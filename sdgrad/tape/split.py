@@ -76,25 +76,21 @@ def split(program: Program, forward: Block, backward: Block, stored: Collection[
     forward, backward, carried = carry_symbols(program, forward, backward)
     program = replace(program, containers={**program.containers, **carried})
 
-    def used(block: Block) -> set[str]:
-        """Collect the containers with memory of their own that a block reads or writes."""
-        return {program.root(n) for node in block for n in reads(node) | writes(node)}
-
-    written = {program.root(n) for node in forward for n in writes(node)}
-    shared = {n for n in used(forward) & used(backward) if program.containers[n].transient and n in written}
+    shared = {n for n in between(program, forward, backward) if program.containers[n].transient}
     restarted: set[str] = set()
     if stored is not None:
+        written = {program.root(n) for node in forward for n in writes(node)}
         local = {n for n in written if program.containers[n].transient}
         again, kept, restarted = computed_again(program, forward, shared, local & (set(stored) | set(carried)))
         backward = (*again, *backward)
-        shared = kept & used(backward)
+        shared = kept & _used(backward, program)
     containers = dict(program.containers)
     for name in shared:
         containers[name] = boundary(name, program.containers[name])
 
     def half(block: Block, suffix: str) -> Program:
         """Make one half a program, with the arguments and residuals it uses."""
-        mentioned = used(block)
+        mentioned = _used(block, program)
         names = [n for n in (*program.arguments, *sorted(shared)) if n in mentioned]
         return replace(
             program, name=f"{program.name}_{suffix}", containers=containers, body=block, arguments=tuple(names)
@@ -103,11 +99,14 @@ def split(program: Program, forward: Block, backward: Block, stored: Collection[
     return Halves(half(forward, "forward"), half(backward, "backward"), frozenset(shared), frozenset(restarted))
 
 
-def between(program: Program, second: int) -> set[str]:
-    """Return the containers that nodes of the body before one write, and nodes from there on use."""
-    before, behind = program.body[:second], program.body[second:]
-    written = {program.root(n) for node in before for n in writes(node)}
-    return written & {program.root(n) for node in behind for n in reads(node) | writes(node)}
+def between(program: Program, forward: Block, backward: Block) -> set[str]:
+    """Return the containers with memory of their own that the forward half writes and the backward half uses."""
+    return {program.root(n) for node in forward for n in writes(node)} & _used(backward, program)
+
+
+def _used(block: Block, program: Program) -> set[str]:
+    """Collect the containers with memory of their own that a block reads or writes."""
+    return {program.root(n) for node in block for n in reads(node) | writes(node)}
 
 
 def computed_again(
